@@ -13,11 +13,11 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import org.eclipse.microprofile.config.Config;
 
-/** The settings that are not at their defaults, in a form in which those of two starts can be compared and shown. */
+/** The settings that differ from their defaults, in a form that can be shown, and compared with another start. */
 public final class ChosenSettings {
 
     private static final int MAX_LENGTH = 1_000;
-    /** Enough to notice that a secret is another one, and far too little to find out which. */
+    /** Enough to notice another secret, and far too little to guess it. */
     private static final int FINGERPRINT_BYTES = 2;
 
     private ChosenSettings() {}
@@ -25,11 +25,11 @@ public final class ChosenSettings {
     /**
      * A setting.
      *
-     * @param text its value, without credentials of URLs; of a secret a fingerprint that tells nothing about it
+     * @param text its value without credentials of URLs; for a secret, a fingerprint
      */
     public record Chosen(String text, boolean secret) {}
 
-    /** Those that the interfaces declare, by the names of their variables. */
+    /** The settings of these interfaces, by the names of their variables. */
     public static SortedMap<String, Chosen> of(Collection<Class<?>> mappings, Config config) {
         SortedMap<String, Chosen> chosen = new TreeMap<>();
         for (Class<?> mapping : mappings) {

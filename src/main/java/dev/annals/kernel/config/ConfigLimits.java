@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks every setting against the limits on its method in a {@code @ConfigMapping}. A setting outside its limits stops the
- * service before it starts. A bean validator would do the same, but take a third of the start-up time.
+ * service before it starts. A bean validator would take a third of the start-up time.
  */
 public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilderCustomizer {
 

@@ -19,25 +19,25 @@ import java.util.stream.StreamSupport;
 import org.eclipse.microprofile.config.Config;
 import org.eclipse.microprofile.config.spi.ConfigSource;
 
-/** What is wrong with the settings, before Quarkus is started, or anything else that costs time or leaves traces. */
+/** Checks the settings before Quarkus is started, or anything else that costs time or leaves traces. */
 public final class SettingsCheck {
 
     private static final String PREFIX = "ANNALS_";
-    /** What the client and the service's own start use beside the settings. */
+    /** Variables of the client and of the service's own start. */
     private static final List<String> NO_SETTINGS = List.of("ANNALS_URL", "ANNALS_TOKEN", "ANNALS_PROJECT");
-    /** So that the start of a service whose environment is full of them can still be read. */
+    /** A limit keeps the output readable if the environment has many. */
     private static final int MOST_NAMED = 20;
 
-    /** Above the converters of the framework, which take every text for false that they do not know. */
+    /** Above the framework's converters, which read every unknown text as false. */
     private static final int STRICT = 1_000;
 
-    /** What the framework says of a text that its converter refuses. */
+    /** The framework's message about a text that its converter refuses. */
     private static final Pattern UNREAD = Pattern.compile(
             "(?s)The config property (\\S+) with the config value \"(.*)\" threw an Exception whilst being converted (?:SRCFG\\d+: )?(.*)");
 
     private final Collection<Class<?>> mappings;
 
-    /** A check of the settings that these interfaces declare. */
+    /** Checks the settings of these interfaces. */
     public SettingsCheck(Collection<Class<?>> mappings) {
         this.mappings = List.copyOf(mappings);
     }
@@ -55,7 +55,7 @@ public final class SettingsCheck {
                 .addDiscoveredConverters()
                 .withConverter(Boolean.class, STRICT, SettingsCheck::bool)
                 .withValidator(new ConfigLimits())
-                // What nobody declares is named by unknown(), and no reason not to start.
+                // An unknown setting is named by unknown(), and does not stop the start.
                 .withMappingIgnore("annals.**");
         mappings.forEach(builder::withMapping);
         try {
@@ -71,7 +71,7 @@ public final class SettingsCheck {
         }
     }
 
-    /** A setting that cannot be read, without the names of the framework's exceptions. */
+    /** The message about an unreadable setting, without names of the framework's exceptions. */
     private static String plain(String problem) {
         Matcher unread = UNREAD.matcher(problem);
         return unread.find()
@@ -137,7 +137,7 @@ public final class SettingsCheck {
                 .orElseThrow();
     }
 
-    /** How many letters have to be put in, left out or replaced to make one text the other (Levenshtein). */
+    /** The letters to insert, remove or replace to make one text the other (Levenshtein). */
     static int distance(String a, String b) {
         int[] row = IntStream.rangeClosed(0, b.length()).toArray();
         for (int i = 1; i <= a.length(); i++) {

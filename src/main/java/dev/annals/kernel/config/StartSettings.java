@@ -11,7 +11,7 @@ public final class StartSettings {
 
     private StartSettings() {}
 
-    /** Says that the database is the service's own, which has started it. */
+    /** Marks the database as the service's own, which the service has started. */
     public static void useOwnDatabase() {
         System.setProperty(OWN_DATABASE, "true");
     }
@@ -22,9 +22,8 @@ public final class StartSettings {
     }
 
     /**
-     * Reads them from where Quarkus will read them: system properties, the environment, and the files, in this order. Until
-     * Quarkus has started, {@code ConfigProvider} must not be asked: in a native executable it answers with what the settings
-     * were when the executable was built.
+     * Reads the settings from the sources of Quarkus: system properties, the environment, and files, in this order. {@code
+     * ConfigProvider} cannot be used before Quarkus has started: in a native executable it returns the settings of the build.
      *
      * @throws IllegalArgumentException if the database's URL cannot be used
      */

@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.microprofile.config.ConfigProvider;
 import org.jboss.logging.Logger;
 
-/** Gives {@link ConnectionConfig}'s limits to the transport, which Vert.x loads as a service. Nothing is injected into it. */
+/** Passes the limits of {@link ConnectionConfig} to the transport, which Vert.x loads as a service, without injection. */
 @RegisterForReflection
 public final class ConnectionLimits extends GuardedTransport {
 
@@ -38,7 +38,7 @@ public final class ConnectionLimits extends GuardedTransport {
                 new TrustedProxies(config().getConfigMapping(AnnalsConfig.class)));
     }
 
-    /** How many requests may have sent more than 4 KiB of a head that is not yet complete: each takes up to 96 KiB. */
+    /** The most requests with more than 4 KiB of an incomplete head: each takes up to 96 KiB. */
     static final int LARGE_HEADS = 128;
 
     /** Counts the connections of one port. */
@@ -47,7 +47,10 @@ public final class ConnectionLimits extends GuardedTransport {
         private static final Logger LOG = Logger.getLogger(ConnectionLimits.class);
         private static final long HEAP_BYTES_PER_CONNECTION = 32_768;
         private static final int MOST_BY_DEFAULT = 32_768;
-        /** The part of the heap whose size answers may have that wait. They are not in the heap: the network takes them from elsewhere. */
+        /**
+         * The part of the heap that waiting answers may have in size. They are outside the heap, where the network takes them
+         * from.
+         */
         private static final int UNSENT_PART = 8;
 
         private static final long WARN_NANOS = TimeUnit.MINUTES.toNanos(1);
@@ -58,7 +61,7 @@ public final class ConnectionLimits extends GuardedTransport {
         private final TrustedProxies proxies;
         private final AtomicInteger open = new AtomicInteger();
         private final Map<String, Integer> openOf = new ConcurrentHashMap<>();
-        /** When each warning was last logged, by {@link System#nanoTime}: one must not hide another. */
+        /** The last time of each warning, by {@link System#nanoTime}: one must not hide another. */
         private final Map<String, Long> warned = new ConcurrentHashMap<>();
 
         private final byte[] tooSlow = answer(

@@ -16,8 +16,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The proxies of {@code ANNALS_TRUSTED_PROXIES}, and what their headers say about a request. The framework's own parser is off:
- * it believes the first address of {@code X-Forwarded-For}, which a client can write, and fails on an empty one.
+ * The proxies of {@code ANNALS_TRUSTED_PROXIES}, and their headers. The framework's own parser is off: it trusts the first
+ * address of {@code X-Forwarded-For}, which a client can write, and fails on an empty one.
  */
 @ApplicationScoped
 public class TrustedProxies {
@@ -80,8 +80,8 @@ public class TrustedProxies {
     }
 
     /**
-     * The value of a header that a trusted proxy sets; null if the connection is not a trusted proxy's, and unless the header is
-     * there once and its whole value has this form.
+     * The value of a header that a trusted proxy set; null if the connection is not a trusted proxy's, or if the header does
+     * not occur exactly once in this form.
      */
     public @Nullable String header(HttpServerRequest request, String name, Pattern form) {
         List<String> lines = request.headers().getAll(name);

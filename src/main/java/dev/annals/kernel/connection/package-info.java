@@ -1,4 +1,4 @@
-/** What comes before any request: connections, how many there may be, and how long they may stay silent. */
+/** Limits on connections: how many may be open, and for how long they may be silent. */
 @NullMarked
 package dev.annals.kernel.connection;
 

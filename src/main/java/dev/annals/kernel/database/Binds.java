@@ -46,7 +46,7 @@ public final class Binds {
         return this;
     }
 
-    /** The statement to which these belong. */
+    /** The statement of these values. */
     public Sql statement() {
         return statement;
     }
@@ -54,8 +54,8 @@ public final class Binds {
     /**
      * Runs the statement, prepared.
      *
-     * <p>A pool lends a connection for it. What a pool runs by itself keeps its timer when no connection can be made, and reports a
-     * second end of the statement as an error of its own.
+     * <p>A pool lends a connection for it. The pool's own {@code preparedQuery} is not used: it keeps its timer if no
+     * connection can be made, and reports a second end of the statement as an error of its own.
      *
      * @throws IllegalStateException if a bind is not set
      */

@@ -8,16 +8,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connects a pool to its database. While the database lets nobody in, there is one attempt at a time, after a pause, and it fails for
- * all who want a connection then. A pool by itself tries for each of them at once, again and again; every attempt costs the server a
- * process and a log-in, just when it has other work.
+ * Connects a pool to its database. While the database refuses connections, one attempt is made at a time, after a pause, and
+ * its failure fails all that want a connection then. A pool by itself tries for each of them at once, again and again; every
+ * attempt costs the server a process and a login, just when it has other work.
  *
  * <p>Safe for any thread.
  */
 final class ConnectAttempts {
 
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
-    /** No longer, so that work goes on soon after the database is back. */
+    /** The limit keeps short the time between the return of the database and the next attempt. */
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(500);
 
     private final Vertx vertx;
@@ -29,11 +29,7 @@ final class ConnectAttempts {
         this.vertx = vertx;
     }
 
-    /**
-     * Connects at once if the last attempt succeeded.
-     *
-     * @param attempt connects
-     */
+    /** Makes an attempt, at once if the last one succeeded. */
     <C> Future<C> connect(Supplier<Future<C>> attempt) {
         Promise<Void> told = Promise.promise();
         Future<Void> other;
@@ -48,12 +44,12 @@ final class ConnectAttempts {
         if (pause == 0) {
             return attempt.get().onComplete(done -> ended(done.succeeded(), false));
         }
-        // Of no context, so that a pool is given its connection in the connection's own: it takes it in no other.
+        // A promise without a context: a pool accepts a connection only in the connection's own context.
         Promise<C> result = Promise.promise();
         if (other == null) {
             vertx.setTimer(
                     pause,
-                    // Whatever it throws is a failure, too: nobody may wait for it in vain.
+                    // An exception is a failure, too: otherwise the callers would wait for ever.
                     over -> Future.succeededFuture()
                             .compose(now -> attempt.get())
                             .onComplete(done -> {
@@ -77,7 +73,7 @@ final class ConnectAttempts {
         return result.future();
     }
 
-    /** 0 where the last attempt succeeded. */
+    /** 0 if the last attempt succeeded. */
     private long pauseMillis() {
         if (failures == 0) {
             return 0;

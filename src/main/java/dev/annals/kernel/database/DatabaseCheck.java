@@ -24,8 +24,8 @@ import org.flywaydb.core.api.MigrationState;
 import org.jboss.logging.Logger;
 
 /**
- * What is checked before a database is used: whether its server can be reached, whether its schema is new enough, and what
- * would silently break the guarantees of feeds.
+ * Checks a database before it is used: its server must be reachable, its schema new enough, and its settings must not silently
+ * break the guarantees of feeds.
  */
 @ApplicationScoped
 public class DatabaseCheck {
@@ -48,8 +48,7 @@ public class DatabaseCheck {
     }
 
     /**
-     * Connects to a server before Quarkus does, which would report a failure with about a hundred lines of stack traces
-     * around it.
+     * Connects to a server before Quarkus does, which would surround a failure with about a hundred lines of stack traces.
      *
      * @throws IllegalArgumentException if it cannot be used, with a sentence that says what to do
      */
@@ -78,9 +77,9 @@ public class DatabaseCheck {
     }
 
     /**
-     * Brings the schema up to date, if the instance migrates at its start. One that does not is kept from serving a schema that
-     * is older than its statements. A schema of a newer release stays as it is: its functions serve the release before, whose
-     * instances are replaced one by one.
+     * Migrates the schema, if the instance does so at its start. Another instance refuses to serve a schema that is older than
+     * its statements. A newer schema stays as it is: its functions serve the release before, whose instances are replaced one
+     * by one.
      */
     void prepareSchema(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
         MigrationInfoService info = flyway.get().info();
@@ -99,8 +98,8 @@ public class DatabaseCheck {
     }
 
     /**
-     * Keeps an instance from starting behind a pooler that drops what its sessions need. Whether the database can be reached is
-     * not asked here.
+     * Refuses to start behind a pooler that drops startup parameters of sessions. A database that cannot be reached is not
+     * reported here.
      */
     void requireSession(@Observes @Priority(BEFORE_EVERYTHING + 1) StartupEvent event) {
         try {
@@ -119,8 +118,8 @@ public class DatabaseCheck {
     }
 
     /**
-     * What is wrong, each in a sentence that says what to do; empty if nothing is. It looks only at the newest records of
-     * the newest projects, so that it takes no longer as they grow.
+     * The faults, each in a sentence that says what to do. The check reads only the newest records of the newest projects, so
+     * that its time does not grow with them.
      */
     Uni<List<String>> findings() {
         return CHECK_DATABASE

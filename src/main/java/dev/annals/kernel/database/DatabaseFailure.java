@@ -7,7 +7,7 @@ import io.vertx.sqlclient.ClosedConnectionException;
 import java.io.IOException;
 import java.time.Duration;
 
-/** Distinguishes transient failures of the database from permanent ones. */
+/** Tells transient failures of the database from permanent ones. */
 public final class DatabaseFailure {
 
     private static final int READ_RETRIES = 3;
@@ -17,8 +17,8 @@ public final class DatabaseFailure {
     private DatabaseFailure() {}
 
     /**
-     * Runs a read, and repeats it after a transient failure: reads can be repeated at will, and clients need not notice a
-     * broken connection. Fails with {@link DatabaseUnavailableException} if that does not help.
+     * Runs a read, and repeats it after a transient failure, so that clients do not notice a broken connection. Fails with
+     * {@link DatabaseUnavailableException} if that does not help.
      */
     public static <T> Uni<T> retried(Uni<T> read) {
         return told(read.onFailure(DatabaseFailure::isTransient)
@@ -28,9 +28,9 @@ public final class DatabaseFailure {
     }
 
     /**
-     * The same, but repeated until that time is over: for what has to outlast a change of the primary.
+     * Repeats a read for this long, to outlast a change of the primary.
      *
-     * @param longest from the first failure on, however late that comes
+     * @param longest from the first failure on
      */
     public static <T> Uni<T> retriedFor(Duration longest, Uni<T> read) {
         return told(read.onFailure(DatabaseFailure::isTransient)
@@ -58,7 +58,7 @@ public final class DatabaseFailure {
     }
 
     /**
-     * How long to wait before the next try: twice as long after each try, up to the longest wait.
+     * The wait before the next try: it doubles with each try, up to the longest one.
      *
      * @param tries how many waits there were before; 0 for the first
      */
@@ -67,7 +67,7 @@ public final class DatabaseFailure {
         return Duration.ofMillis(Math.max(1, millis));
     }
 
-    /** What a client is told of such a failure. */
+    /** The advice to a client after such a failure. */
     public static String advice(Throwable failure) {
         return onlyReads(failure)
                 ? "The database that this instance uses is a hot standby, which only reads: send the request to an instance on"
@@ -75,20 +75,19 @@ public final class DatabaseFailure {
                 : "The database cannot be reached, or is overloaded: try again.";
     }
 
-    /** Whether a read failed because its server does not answer, or is behind a conflict that another server has not. */
+    /** Whether a read failed because its server does not answer, or because of a conflict that other servers do not have. */
     public static boolean isOutage(Throwable failure) {
         return failure instanceof DatabaseUnavailableException || isTransient(failure);
     }
 
-    /** Whether a write has come to a standby. */
+    /** Whether a write was sent to a standby. */
     public static boolean onlyReads(Throwable failure) {
         return failure instanceof PgException error && error.getSqlState().equals("25006");
     }
 
     /**
      * Whether a statement that failed like this may succeed a little later: the connection broke or could not be made, the
-     * server is stopping or out of a resource, or the transaction lost to another one. The outcome of a commit is then
-     * unknown.
+     * server is stopping or out of a resource, or the transaction lost to another one. The outcome of a commit is then unknown.
      */
     public static boolean isTransient(Throwable failure) {
         if (failure instanceof PgException error) {

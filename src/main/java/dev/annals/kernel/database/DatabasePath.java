@@ -25,25 +25,26 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jboss.logging.Logger;
 
 /**
- * Learns when the network between the service and its database breaks and when it is whole again. While an answer is overdue,
- * it asks the database, on a connection of its own, whether it speaks TLS: every PostgreSQL answers that with one byte, before
- * any login (PostgreSQL's documentation, "SSL Session Encryption"). Where that fails and later succeeds, whatever was silent
- * in between has lost its path and is closed, instead of waiting for its {@link AnswerDeadline}. Where there are several
- * servers, nothing waits for one of them to come back: what is silent is closed as soon as the question fails.
+ * Detects when the network to the database breaks and when it works again. While an answer is overdue, it asks the database, on
+ * another connection, whether it speaks TLS: every PostgreSQL answers that with one byte, before any login (PostgreSQL's
+ * documentation, "SSL Session Encryption").
  *
- * <p>Where it succeeds at once, the answer is slow, or the path has forgotten that one connection. The server knows which: on a new
- * connection it is asked whether the session is in a transaction. If twice in a row it is not, and not a byte has come in between, the
- * statement never arrived, or its answer was lost: the connection is closed, with those that idle. A statement that the server works
- * on, or a commit that waits for a standby, keeps its connection for as long as its {@link AnswerDeadline} lets it. Behind a pooler
- * the session of a connection is unknown, and only the deadline applies.
+ * <p>If that fails and later succeeds, every connection that was silent in between has lost its path and is closed at once,
+ * instead of at its {@link AnswerDeadline}. With several servers, silent connections are closed as soon as the question fails.
+ *
+ * <p>If it succeeds at once, the answer is slow, or the path has forgotten that one connection. The server knows which: a new
+ * connection asks it whether the session is in a transaction. If twice in a row it is not, and not a byte arrived in between,
+ * the statement or its answer was lost: the connection is closed, with the idle ones. A statement that the server works on, or
+ * a commit that waits for a standby, keeps its connection until its {@link AnswerDeadline}. Behind a pooler the session of a
+ * connection is unknown, and only the deadline applies.
  *
  * <p>Safe for any thread.
  */
 final class DatabasePath {
 
-    /** How long an answer may take before the database is asked. */
+    /** The time without an answer after which the database is asked. */
     private static final Duration PATIENCE = Duration.ofSeconds(3);
-    /** How long a part of a statement or of its answer may be under way. */
+    /** The longest time that a part of a statement or an answer takes on the network. */
     private static final Duration ON_THE_WAY = Duration.ofSeconds(2);
 
     private static final Sql FIND_WORKING_SESSIONS = Sql.named("kernel/database/find_working_sessions");
@@ -59,19 +60,19 @@ final class DatabasePath {
     private final Map<InetSocketAddress, State> states = new ConcurrentHashMap<>();
     private final boolean severalServers;
 
-    /** The state of the way to one address. */
+    /** The state of the path to one address. */
     private static final class State {
         private boolean asking;
         private boolean broken;
-        /** When the last question began that got no answer. */
+        /** The beginning of the last question without an answer. */
         private long lastBroken;
     }
 
     /**
      * Watches no connection yet.
      *
-     * @param deadline how long the answer to a statement may take
-     * @param severalServers whether there is anywhere else to go if one of them does not answer
+     * @param deadline the longest time for the answer to a statement
+     * @param severalServers whether another server can be used if one does not answer
      */
     DatabasePath(Vertx vertx, Duration deadline, boolean severalServers) {
         this.vertx = vertx;
@@ -80,7 +81,7 @@ final class DatabasePath {
         this.severalServers = severalServers;
     }
 
-    /** The session that answers on a connection, and how to reach its server. */
+    /** The session of a connection, and how to reach its server. */
     private record Backend(ConnectionFactory server, long started, int process) {}
 
     /** Watches a new connection, and returns it. */
@@ -88,7 +89,7 @@ final class DatabasePath {
         return connections.on(connection);
     }
 
-    /** A watched connection turned out to be this. */
+    /** Names the session of a watched connection. */
     void leadsTo(Servers.Found<ConnectionFactory, ? extends SqlConnection> found) {
         Session session = found.session();
         if (session.answersAlone(found.connection())) {
@@ -178,7 +179,8 @@ final class DatabasePath {
             List<Waiting> forgotten = still.stream().filter(idle::contains).toList();
             if (!forgotten.isEmpty()) {
                 forgotten.forEach(Waiting::giveUp);
-                // Otherwise the next statement would meet one that the path has forgotten, too. The others are soon
+                // Otherwise the next statement might use a connection that the path has forgotten, too. The others are
+                // soon
                 // opened anew.
                 connections.closeIdleSilentSince(database, System.nanoTime() - ON_THE_WAY.toNanos());
             }
@@ -193,7 +195,7 @@ final class DatabasePath {
         });
     }
 
-    /** Those of them whose sessions are in no transaction. Fails if no server can say so. */
+    /** The connections whose sessions are in no transaction. Fails if no server can say so. */
     private Future<List<Waiting>> idle(List<Waiting> waiting) {
         if (waiting.isEmpty()) {
             return Future.succeededFuture(List.of());
@@ -212,7 +214,7 @@ final class DatabasePath {
                 .map(rows -> {
                     Row row = rows.iterator().next();
                     List<Integer> working = List.of(row.getArrayOfIntegers("working"));
-                    // A proxy may have led to another server, which knows nothing of these sessions.
+                    // A proxy may have connected to another server, which does not know these sessions.
                     return waiting.stream()
                             .filter(each -> backend(each).started == row.getLong("started")
                                     && !working.contains(backend(each).process))

@@ -29,14 +29,14 @@ import org.eclipse.microprofile.config.Config;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a PostgreSQL database is and who logs in: {@code postgresql://user:password@host:port/database}, as libpq
- * writes it. Several servers that replicate one another are separated by commas: {@code host:port,host:port}.
+ * The address and login of a PostgreSQL database: {@code postgresql://user:password@host:port/database}, as in libpq. Several
+ * servers that replicate one another are separated by commas: {@code host:port,host:port}.
  *
  * @param user the role that logs in
  * @param password its password; empty if the server asks for none
  * @param servers at least one, at most {@value #MAX_SERVERS}
  * @param database the database's name
- * @param parameters {@code sslmode}, {@code sslrootcert} and {@code target_session_attrs}, as far as they are given
+ * @param parameters {@code sslmode}, {@code sslrootcert} and {@code target_session_attrs}, as far as given
  */
 public record DatabaseUrl(
         String user, String password, List<Server> servers, String database, Map<String, String> parameters) {
@@ -55,21 +55,21 @@ public record DatabaseUrl(
         }
     }
 
-    /** Which of the servers will do. */
+    /** The kind of server that is wanted. */
     public enum Target {
-        /** Whichever answers. */
+        /** Any server that answers. */
         ANY,
-        /** The one that takes writes. */
+        /** The server that accepts writes. */
         PRIMARY,
-        /** One that only reads. */
+        /** A server that only reads. */
         STANDBY,
-        /** One that only reads, or else whichever answers. */
+        /** A server that only reads, or else any that answers. */
         PREFER_STANDBY
     }
 
     private static final String PASSWORD_FILE = "annals.database-password-file";
     private static final int MAX_PASSWORD_BYTES = 4_096;
-    /** What the driver reports if the server refuses TLS. */
+    /** The driver's SQLSTATE if the server refuses TLS. */
     private static final String REFUSED_BY_SERVER = "08004";
 
     private static final Pattern LOOPBACK_IPV4 = Pattern.compile("127(\\.[0-9]{1,3}){3}");
@@ -77,13 +77,13 @@ public record DatabaseUrl(
     private static final int DEFAULT_PORT = 5432;
     private static final List<String> SSL_MODES =
             List.of("disable", "allow", "prefer", "require", "verify-ca", "verify-full");
-    /** PostgreSQL's, once it has been found: the search opens every library on the class path. */
+    /** PostgreSQL's driver. The search for it opens every library on the class path. */
     private static volatile @Nullable Driver driver;
 
     private static final String SHAPE = "postgresql://user:password@host:port/database";
     private static final int MAX_SERVERS = 16;
     private static final String TARGET = "target_session_attrs";
-    /** As libpq names them. It looks at one more setting for {@code read-write}, which the service sets itself. */
+    /** libpq's names. It checks one more setting for {@code read-write}, which the service sets itself. */
     private static final Map<String, Target> TARGETS = Map.of(
             "any", Target.ANY,
             "read-write", Target.PRIMARY,
@@ -186,7 +186,7 @@ public record DatabaseUrl(
         return new DatabaseUrl(last.user, last.password, servers, last.database, last.parameters);
     }
 
-    /** The same for a URL that is to lead to standbys: of several servers to one that only reads, if there is any. */
+    /** Reads a URL of standbys: of several servers, one that only reads is preferred. */
     public static DatabaseUrl parseStandbys(String text) {
         DatabaseUrl url;
         try {
@@ -242,7 +242,7 @@ public record DatabaseUrl(
         try {
             return new URI(url);
         } catch (URISyntaxException e) {
-            // Neither the exception nor its message may be passed on: both hold the whole URL.
+            // Both the exception and its message hold the whole URL with its password.
             throw refused("character " + (e.getIndex() + 1) + " is not allowed there; special characters are written"
                     + " percent-encoded, such as %40 for @");
         }
@@ -296,14 +296,14 @@ public record DatabaseUrl(
                 "The database URL (ANNALS_DATABASE_URL) is not usable: " + reason + ". Its form is " + SHAPE + ".");
     }
 
-    /** The same server and login, another database. */
+    /** This URL with another database. */
     public DatabaseUrl withDatabase(String other) {
         return new DatabaseUrl(user, password, servers, other, parameters);
     }
 
     /**
-     * Which of the servers will do, by {@code target_session_attrs}. If the URL does not say, it is the primary of several
-     * servers, and a single one whatever it is.
+     * The kind of server that {@code target_session_attrs} asks for. Default: the primary of several servers, and a single
+     * server of any kind.
      */
     public Target target() {
         String named = parameters.get(TARGET);
@@ -315,14 +315,14 @@ public record DatabaseUrl(
     }
 
     /**
-     * How the connection is secured, in libpq's terms. If the URL does not say, it is {@code require}, so that neither a
-     * password nor a record crosses a network in clear text, or {@code prefer} where each server is on the loopback address.
+     * The security of the connection, in libpq's terms. Default: {@code require}, so that neither a password nor a record
+     * crosses a network in clear text, or {@code prefer} if every server is on the loopback address.
      */
     public String sslMode() {
         return parameters.getOrDefault("sslmode", isLoopback() ? "prefer" : "require");
     }
 
-    // By the text alone: what a name resolves to may change, and others decide it.
+    // By the text alone: the address of a name may change.
     private boolean isLoopback() {
         return servers.stream().map(Server::host).allMatch(DatabaseUrl::isLoopback);
     }
@@ -361,8 +361,7 @@ public record DatabaseUrl(
         }
     }
 
-    // Not by the driver's own list of hosts: it has one limit of time for all of them, which a frozen server would use
-    // up.
+    // The driver's own list of hosts has one time limit for all of them, which a frozen server would use up.
     private Connection connect(Target target) throws SQLException {
         SQLException failure = null;
         for (Server server : servers) {
@@ -409,7 +408,7 @@ public record DatabaseUrl(
         }
     }
 
-    /** A sentence for when each server has answered, and none is what the URL asks for. */
+    /** The sentence for the case that each server answered, and none is of this kind. */
     String noneIs(Target target) {
         return "Of the servers " + hostsAndPorts()
                 + (target == Target.STANDBY
@@ -418,7 +417,7 @@ public record DatabaseUrl(
                                 + " primary is missing in the URL.");
     }
 
-    // Not through DriverManager, which sees only the drivers of the class loader from which it was first used.
+    // DriverManager sees only the drivers of the class loader from which it was first used.
     private Driver driver() throws SQLException {
         Driver known = driver;
         if (known != null) {
@@ -442,7 +441,7 @@ public record DatabaseUrl(
                 .append("?sslmode=")
                 .append(sslMode());
         if (servers.size() > 1) {
-            // By itself the driver remembers for ten seconds who the primary was.
+            // By default the driver remembers the primary for ten seconds.
             url.append("&connectTimeout=5&hostRecheckSeconds=0");
         }
         switch (target()) {

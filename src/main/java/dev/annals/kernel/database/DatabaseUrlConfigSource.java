@@ -12,15 +12,15 @@ import org.eclipse.microprofile.config.spi.ConfigSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes one setting, {@code annals.database-url}, feed both Quarkus data sources: Flyway's and the reactive pool's. Without
- * that setting it contributes nothing.
+ * Derives the settings of both Quarkus data sources, Flyway's and the reactive pool's, from {@code annals.database-url}. Adds
+ * nothing without that setting.
  */
 public final class DatabaseUrlConfigSource implements ConfigSourceFactory {
 
     /** The setting's name; {@code ANNALS_DATABASE_URL} in the environment. */
     public static final String DATABASE_URL = "annals.database-url";
 
-    /** Above application.properties (250), below the environment (300): what is set by hand there still wins. */
+    /** Above application.properties (250) and below the environment (300), so that settings by hand win. */
     private static final int ORDINAL = 275;
 
     @Override
@@ -55,7 +55,7 @@ public final class DatabaseUrlConfigSource implements ConfigSourceFactory {
             url.sslRootCertificate()
                     .ifPresent(file -> put(settings, "quarkus.datasource.reactive.trust-certificate-pem.certs", file));
         } else {
-            // Below verify-ca, libpq encrypts without checking who is at the other end.
+            // Below verify-ca, libpq encrypts without checking the identity of the server.
             put(settings, "quarkus.datasource.reactive.trust-all", "true");
         }
         if (url.sslMode().equals("verify-full")) {

@@ -7,8 +7,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * The pool for what waits for nobody's lock: reads, and the work in the background, which skips what is locked. Writers that
- * wait for a lock cannot use up its connections.
+ * The pool for statements that wait for no lock: reads, and background work, which skips locked rows. Writers that wait for a
+ * lock cannot use up its connections.
  */
 @Qualifier
 @Retention(RetentionPolicy.RUNTIME)

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.function.Supplier;
 import org.jboss.logging.Logger;
 
-/** Looks for work in the database again and again, one look at a time. While looks fail, one line of the log says so. */
+/** Runs a task again and again, one run at a time. While it fails, the log has one line about it. */
 public final class RepeatedLook {
 
     private static final Duration AT_ONCE = Duration.ofMillis(1);
@@ -19,10 +19,10 @@ public final class RepeatedLook {
     private volatile boolean stopped;
 
     /**
-     * @param look gives whether there is more to do, which does not wait for the next interval
-     * @param interval from the end of a look to the next one
-     * @param retryDelay comes on top of the interval behind a look that failed
-     * @param whoWaits begins the line of the log, such as "Streams"
+     * @param look the task; its result says whether it has more to do, and runs again at once
+     * @param interval from the end of a run to the next one
+     * @param retryDelay is added to the interval after a failure
+     * @param whoWaits the subject of the log line, such as "Streams"
      */
     public RepeatedLook(
             Supplier<Uni<Boolean>> look, Duration interval, Duration retryDelay, Logger log, String whoWaits) {
@@ -34,25 +34,25 @@ public final class RepeatedLook {
     }
 
     /**
-     * How long to pause behind a look, so that looks take no more than a part of the time.
+     * The pause that limits a task to a part of the time.
      *
-     * @param times so many times as long as the look took
-     * @param began when it began, by {@link System#nanoTime}
-     * @param longest and no longer than this
+     * @param times the pause, as a multiple of the time that the task took
+     * @param began the beginning of the task, by {@link System#nanoTime}
+     * @param longest the longest pause
      */
     public static Duration pause(int times, long began, Duration longest) {
         Duration pause = Duration.ofNanos(times * (System.nanoTime() - began));
-        // A timer takes no less than a millisecond.
+        // Timers have a minimum of a millisecond.
         Duration some = pause.compareTo(AT_ONCE) > 0 ? pause : AT_ONCE;
         return some.compareTo(longest) < 0 ? some : longest;
     }
 
-    /** Looks for the first time one interval from now. */
+    /** Runs the task for the first time after one interval. */
     public void start() {
         lookAfter(interval);
     }
 
-    /** No look begins after this one. */
+    /** Begins no further run. */
     public void stop() {
         stopped = true;
     }
@@ -79,7 +79,7 @@ public final class RepeatedLook {
         }
     }
 
-    // Requests report that the database is away; here one line is enough.
+    // Requests report each failure of the database; one line is enough here.
     private void notLooked(Throwable failure) {
         if (!stopped) {
             if (!failed) {

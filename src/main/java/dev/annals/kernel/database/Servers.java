@@ -11,13 +11,13 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The servers of one URL. Each new connection goes to one that the URL asks for: where that is the primary, to the one that was the
- * primary last, and to each of the others if it is not there, or has become a standby. So a failover is found without a proxy.
+ * The servers of one URL. Each new connection leads to the kind of server that the URL asks for: if that is the primary, first
+ * to the last known one, then to the others if it is away or has become a standby. This finds a failover without a proxy.
  * Standbys take turns.
  *
  * <p>Safe for any thread.
  *
- * @param <O> how a server is connected to
+ * @param <O> the options with which a server is connected to
  */
 final class Servers<O> {
 
@@ -27,15 +27,15 @@ final class Servers<O> {
     private final List<O> servers;
     private final Target target;
     private final Timelines timelines;
-    /** The server to begin with. */
+    /** The index of the server to try first. */
     private final AtomicInteger next = new AtomicInteger();
 
-    /** A connection, where it leads, and what it turned out to be. */
+    /** A connection with its server and its session. */
     record Found<O, C>(O server, C connection, Session session) {}
 
     /**
-     * @param servers those of the URL, in its order
-     * @param timelines shared by all who connect to the same database
+     * @param servers of the URL, in its order
+     * @param timelines shared by all pools of the same database
      */
     Servers(DatabaseUrl url, List<O> servers, Timelines timelines) {
         this.url = url;
@@ -48,8 +48,8 @@ final class Servers<O> {
      * Opens a connection. Servers are tried one after the other.
      *
      * @param open connects to one of them
-     * @param look learns what the connection is, and fails if it cannot be used at all
-     * @return fails if none of the servers will do; each other connection is closed
+     * @param look reads the session of a connection, and fails if it cannot be used at all
+     * @return fails if no server fits; each other connection is closed
      */
     <C extends SqlConnection> Future<Found<O, C>> connect(
             Function<O, Future<C>> open, Function<C, Future<Session>> look) {
@@ -115,7 +115,7 @@ final class Servers<O> {
                         if (!attempt.accepts(session)) {
                             throw UnusableSessionException.otherServer(url.noneIs(target));
                         }
-                        // With one server there is nowhere else to go.
+                        // A single server has no alternative.
                         return session.standby() || servers.size() == 1
                                 ? Future.succeededFuture(session)
                                 : timelines
@@ -129,7 +129,7 @@ final class Servers<O> {
                     .recover(failure -> connection.close().transform(closed -> Future.failedFuture(failure)));
         }
 
-        // That a standby was found where the primary should be says more than that another server is away.
+        // A standby in place of the primary explains more than an unreachable server.
         private Throwable worse(@Nullable Throwable last, Throwable failure) {
             return last instanceof UnusableSessionException ? last : failure;
         }

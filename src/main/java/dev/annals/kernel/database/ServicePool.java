@@ -25,15 +25,18 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the reactive pools: one for writes, which is the default, and one for {@link Reads}. Their connections log in as the
- * URL's user and immediately become {@code annals_service}, which can change neither records nor the schema. So the wider
- * rights of the migrations never reach a request. Each new connection is asked whether it has become so: see {@link Session}.
+ * URL's user and immediately become {@code annals_service}, which can change neither records nor the schema, so that the rights
+ * of migrations never reach a request. Each new connection is checked: see {@link Session}.
  */
 @Singleton
 public class ServicePool implements PgPoolCreator {
 
-    /** How many requests may wait for a connection of each pool: more than it serves within the time that they wait. */
+    /** The most requests that wait for a connection of one pool: more than it serves within their waiting time. */
     private static final int POOL_QUEUE = 1_024;
-    /** Statements of a transaction follow one another at once: only a frozen instance takes that long, and must not keep its locks. */
+    /**
+     * Statements of a transaction follow one another at once. Only a frozen instance exceeds this time, and must not keep its
+     * locks.
+     */
     private static final Duration TRANSACTION_IDLE_TIMEOUT = Duration.ofSeconds(10);
 
     private static final Sql CHECK_SESSION = Sql.named("kernel/database/check_session");
@@ -60,12 +63,12 @@ public class ServicePool implements PgPoolCreator {
         return create(given, given.poolOptions(), limits.lockTimeout());
     }
 
-    /** The other pool. */
+    /** The pool for reads. */
     @Produces
     @Reads
     @Singleton
     io.vertx.mutiny.sqlclient.Pool reads(io.vertx.mutiny.sqlclient.Pool writes) {
-        // A call makes the default pool, which brings the input.
+        // The call makes the default pool, which sets the input.
         writes.size();
         return open("reads", limits.readPoolSize(), limits.lockTimeout());
     }
@@ -86,7 +89,7 @@ public class ServicePool implements PgPoolCreator {
                 .setConnectionTimeoutUnit(TimeUnit.MILLISECONDS);
         List<PgConnectOptions> servers =
                 named.stream().map(server -> becomeService(server, lockTimeout)).toList();
-        // What the pool itself would connect to is never asked.
+        // The pool's own connect options are never used.
         Pool pool = PgBuilder.pool()
                 .with(options)
                 .connectingTo(servers.get(0))
@@ -102,7 +105,7 @@ public class ServicePool implements PgPoolCreator {
                 .toList();
     }
 
-    // A pool's connect handler cannot refuse a connection; this is the only way to keep one out.
+    // A pool's connect handler cannot refuse a connection.
     @SuppressWarnings("deprecation")
     private Pool checked(Pool pool, Servers<ConnectionFactory> servers, ConnectAttempts attempts) {
         return pool.connectionProvider(context -> attempts.connect(() -> servers.connect(
@@ -118,7 +121,7 @@ public class ServicePool implements PgPoolCreator {
         return found.connection();
     }
 
-    /** The configuration's URL; where something else was configured by hand, one server that is taken as it is. */
+    /** The configured URL; for data sources configured by hand, one server of any kind. */
     private DatabaseUrl url(Input given) {
         PgConnectOptions first = given.pgConnectOptionsList().get(0);
         return annals.databaseUrl()
@@ -144,8 +147,8 @@ public class ServicePool implements PgPoolCreator {
     }
 
     /**
-     * Whether any connection so far led to a server that takes writes. Otherwise this instance is there to read from a standby, and
-     * a write that is refused need not be tried again: no failover is under way.
+     * Whether any connection so far led to a server that accepts writes. Otherwise this instance only reads from a standby, and
+     * a refused write is not tried again, since no failover is under way.
      */
     public boolean hasSeenPrimary() {
         return primarySeen;
@@ -154,8 +157,7 @@ public class ServicePool implements PgPoolCreator {
     /**
      * Opens a connection outside the pool, for a session that has to last. The caller closes it.
      *
-     * @return fails with {@link UnusableSessionException} behind a pooler, where a session may be somebody else's from one
-     *     transaction to the next
+     * @return fails with {@link UnusableSessionException} behind a pooler, which may change the session with each transaction
      */
     public Uni<io.vertx.mutiny.sqlclient.SqlConnection> connect() {
         Input given = given();
@@ -185,12 +187,12 @@ public class ServicePool implements PgPoolCreator {
         });
     }
 
-    /** Opens another pool like the service's own, of another size. The caller closes it. */
+    /** Opens another pool with the same options. The caller closes it. */
     public io.vertx.mutiny.sqlclient.Pool open(int size) {
         return open("other", size, limits.lockTimeout());
     }
 
-    /** Like {@link #open(int)}, for transactions of writers that wait for a lock this long at most. */
+    /** Like {@link #open(int)}, for writers that wait at most this long for a lock. */
     public io.vertx.mutiny.sqlclient.Pool openForWriters(int size, Duration lockTimeout) {
         return open("writers", size, lockTimeout);
     }
@@ -217,7 +219,7 @@ public class ServicePool implements PgPoolCreator {
         return io.vertx.mutiny.sqlclient.Pool.newInstance(create(given, url, servers, options, limits.lockTimeout()));
     }
 
-    // As DatabaseUrlConfigSource tells Quarkus.
+    // As DatabaseUrlConfigSource configures Quarkus.
     private static PgConnectOptions secured(PgConnectOptions options, DatabaseUrl url) {
         boolean verifies = url.sslMode().startsWith("verify-");
         options.setSslMode(SslMode.of(url.sslMode())).setTrustAll(!verifies);
@@ -244,26 +246,26 @@ public class ServicePool implements PgPoolCreator {
         return Objects.requireNonNull(path, "the path is made with the first pool");
     }
 
-    // Startup parameters, not SET: they apply from the connection's first statement on, and a pooler that hands
-    // sessions
-    // around would not keep what was SET.
+    // Startup parameters apply from the first statement on. A pooler that shares sessions would not keep values of SET.
     private PgConnectOptions becomeService(PgConnectOptions given, Duration lockTimeout) {
         PgConnectOptions options = new PgConnectOptions(given);
         options.addProperty("role", Session.ROLE);
         options.addProperty("application_name", "annals");
         timeLimits(lockTimeout).forEach((name, limit) -> options.addProperty(name, milliseconds(limit)));
-        // Where the service has vanished, the server learns of it, too, and ends the session with its locks.
+        // If the service vanishes, the server notices, and ends the session with its locks.
         options.addProperty("tcp_keepalives_idle", "10");
         options.addProperty("tcp_keepalives_interval", "5");
         options.addProperty("tcp_keepalives_count", "3");
         options.addProperty("tcp_user_timeout", "30000");
         Session.SETTINGS.forEach(options::addProperty);
-        // By default the client does not cache statements of more than 2,048 characters, so they would be parsed and
-        // planned for each request: a page of 50 would take twice as long. The service has few statements, whatever
-        // their length, besides those that a query narrows, which would only drive out the others.
+        // By default the client does not cache statements of more than 2,048 characters, so that each request would
+        // parse and
+        // plan them: a page of 50 would take twice as long. The service has few statements. Those of queries are not
+        // cached:
+        // they would only push out the others.
         options.setPreparedStatementCacheSqlFilter(statement -> !statement.startsWith(Sql.ONCE));
         options.setConnectTimeout(Math.toIntExact(limits.connectTimeout().toMillis()));
-        // With AnswerDeadline's times.
+        // The times are those of AnswerDeadline.
         options.setTcpKeepAlive(true);
         return options;
     }
@@ -272,7 +274,7 @@ public class ServicePool implements PgPoolCreator {
         return Map.of(
                 "lock_timeout", lockTimeout,
                 "statement_timeout", limits.statementTimeout(),
-                // An instance that is frozen in the middle of a transaction loses its locks to the others.
+                // An instance that freezes in a transaction loses its locks.
                 "idle_in_transaction_session_timeout", TRANSACTION_IDLE_TIMEOUT);
     }
 

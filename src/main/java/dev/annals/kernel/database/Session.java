@@ -14,13 +14,13 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What a new connection turned out to be. The service asks for its role and its settings as startup parameters; a pooler between it
- * and PostgreSQL may drop them, and nobody would say so: as the owner of the schema, the service would place its records a second
- * time, by the trigger for everybody else.
+ * The session of a new connection. The service asks for its role and settings as startup parameters. A pooler may drop them
+ * without a word; as the owner of the schema, the service would then place its records a second time, by the trigger for other
+ * writers.
  *
- * @param login who logged in
- * @param backend the server process that answers
- * @param started when the server was started, which tells it from every other one
+ * @param login the role that logged in
+ * @param backend the server process
+ * @param started the start of the server, which identifies it
  * @param standby whether the server only reads
  */
 record Session(
@@ -29,15 +29,15 @@ record Session(
     static final String ROLE = "annals_service";
 
     /**
-     * The settings that statements and functions rely on, whatever the database's or the login's own are: how values are
-     * written and read, how constants are parsed, and what a transaction sees. They hold for migrations and commands, too.
+     * The settings on which statements and functions rely, whatever the database or the login sets: how values are written and
+     * read, how constants are parsed, and what a transaction sees. Migrations and commands have them, too.
      */
     private static final Map<String, String> RELIED_ON = Map.of(
             "array_nulls", "on",
             "bytea_output", "hex",
             "default_transaction_deferrable", "off",
             "default_transaction_isolation", "read committed",
-            // With a limit, an index returns some of the rows that it has.
+            // With a limit, an index would return only some rows.
             "gin_fuzzy_search_limit", "0",
             "intervalstyle", "postgres",
             "quote_all_identifiers", "off",
@@ -49,30 +49,31 @@ record Session(
 
     private static Map<String, String> settings() {
         Map<String, String> settings = new LinkedHashMap<>(RELIED_ON);
-        // No function or operator of another schema can take the place of PostgreSQL's own.
+        // No function or operator of another schema can replace PostgreSQL's own.
         settings.put("search_path", "pg_catalog, pg_temp");
-        // A plan that was made while the tables were small stays cached. With a sequential scan, or a join that reads a
-        // whole table, it would get slower with every record. Every statement of the service goes by index, from a
-        // bounded number of rows to the next.
+        // A plan that was made for small tables stays cached. With a sequential scan, or a join that reads a whole
+        // table, it
+        // would get slower with every record. Every statement of the service uses indexes, from a bounded number of
+        // rows to the
+        // next.
         settings.put("enable_seqscan", "off");
         settings.put("enable_hashjoin", "off");
         settings.put("enable_mergejoin", "off");
-        // For the same reason plans do not depend on the values; making one for each page takes as long as reading the
-        // page.
+        // For the same reason, plans do not depend on values. Planning each page would take as long as reading it.
         settings.put("plan_cache_mode", "force_generic_plan");
-        // A method that is off counts as very expensive where there is no other way; every such plan would be compiled.
+        // A disabled method counts as very expensive if no other exists; every such plan would be compiled.
         settings.put("jit", "off");
         return settings;
     }
 
-    /** A statement that gives a session outside of the pool the settings that statements rely on. */
+    /** The statement that gives a session outside of the pool these settings. */
     static String settingsStatement() {
         return RELIED_ON.entrySet().stream()
                 .map(setting -> "set " + setting.getKey() + " = '" + setting.getValue() + "'")
                 .collect(Collectors.joining("; "));
     }
 
-    /** Gives a JDBC session the settings that statements rely on. */
+    /** Gives a JDBC session these settings. */
     static void prepare(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute(settingsStatement());
@@ -82,7 +83,7 @@ record Session(
     /**
      * Reads the row of {@code check_session.sql}.
      *
-     * @param limits on time, by the names of PostgreSQL's settings: shorter ones will do, none will not
+     * @param limits the longest times, by the names of PostgreSQL's settings; a session may have shorter ones
      */
     static Session of(Row row, Map<String, Duration> limits) {
         List<String> wrong = new ArrayList<>();
@@ -115,12 +116,12 @@ record Session(
                 right);
     }
 
-    /** Whether the connection leads to this session alone. Behind a pooler, each transaction may be another session's. */
+    /** Whether the connection always leads to this session. Behind a pooler, each transaction may have another one. */
     boolean answersAlone(SqlConnection connection) {
         return connection instanceof PgConnection direct && direct.processId() == backend;
     }
 
-    /** Refuses a session that lacks anything. */
+    /** Refuses a session without the role, a setting or a limit. */
     void require() {
         if (wrong.isEmpty()) {
             return;
@@ -131,7 +132,7 @@ record Session(
                 .append("\" set ")
                 .append(name)
                 .append(" = ")
-                // A list in quotes would be one name.
+                // Quotes would make one name of a list.
                 .append(value.indexOf(',') < 0 ? "'" + value + "'" : value)
                 .append(';'));
         throw new UnusableSessionException("This session of the database cannot be used: " + String.join(", ", wrong)

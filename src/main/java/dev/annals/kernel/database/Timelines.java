@@ -11,12 +11,11 @@ import java.util.Set;
 import org.jboss.logging.Logger;
 
 /**
- * Tells a primary from one that was left for a promoted standby. Each promotion begins a new timeline of the cluster. The old primary does
- * not learn of it: after a freeze, say, it takes writes that nobody else will see, and shows a feed that has stood still. So new
- * connections to it are refused, and those that are still open are closed, whatever is under way on them.
+ * Recognizes an old primary after a failover. Each promotion of a standby begins a new timeline of the cluster. The old primary
+ * does not notice: after a freeze, for example, it accepts writes that other instances never see, and shows a feed that stands
+ * still. New connections to it are refused, and open ones are closed with everything under way on them.
  *
- * <p>A cluster is known by its system identifier, which copies share and a database that was made anew does not have. Safe for
- * any thread.
+ * <p>A cluster is known by its system identifier, which its copies share. Safe for any thread.
  */
 final class Timelines {
 
@@ -28,13 +27,13 @@ final class Timelines {
 
     private static final class Newest {
         private int timeline;
-        /** What is open to its primary. */
+        /** The open connections to its primary. */
         private final Set<SqlConnection> open = new HashSet<>();
     }
 
     /**
-     * Fails with {@link UnusableSessionException} if a newer timeline of its cluster was seen. If this one is newer, the connections to
-     * the primary before are closed.
+     * Fails with {@link UnusableSessionException} if a newer timeline of its cluster is known. If this one is newer, closes the
+     * connections to the primary before.
      *
      * @param connection to a primary
      */

@@ -2,7 +2,7 @@ package dev.annals.kernel.database;
 
 import java.io.Serial;
 
-/** A connection to the database could be made, and is not what the service needs. The message says what to do. */
+/** A connection was made, and its session cannot be used. The message says what to do. */
 public final class UnusableSessionException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;
@@ -18,7 +18,7 @@ public final class UnusableSessionException extends RuntimeException {
         this.otherServer = otherServer;
     }
 
-    /** The session is as it has to be, on a server that is not the one to use. */
+    /** The session fits, and its server is the wrong one. */
     static UnusableSessionException otherServer(String message) {
         return new UnusableSessionException(message, true);
     }

@@ -6,10 +6,7 @@ import io.vertx.mutiny.sqlclient.Pool;
 import java.time.Duration;
 import org.jboss.logging.Logger;
 
-/**
- * A number that the database is asked for again and again, and that is kept for gauges and health checks. One question is
- * under way at a time.
- */
+/** A number that is read from the database at an interval, for gauges and health checks. One query runs at a time. */
 public final class WatchedNumber {
 
     private static final Logger LOG = Logger.getLogger(WatchedNumber.class);
@@ -21,24 +18,24 @@ public final class WatchedNumber {
     private volatile boolean looking;
     private volatile long timer;
 
-    /** @param question answers one row of one column, the number */
+    /** @param question a query for one row with one column, the number */
     public WatchedNumber(Sql question, Pool pool, Vertx vertx) {
         this.question = question;
         this.pool = pool;
         this.vertx = vertx;
     }
 
-    /** The number when the database was last asked; NaN if it did not answer, and 0 before. */
+    /** The last number; NaN if the database did not answer, 0 before the first query. */
     public double last() {
         return last;
     }
 
-    /** Asks from now on, once per interval. */
+    /** Reads the number from now on, once per interval. */
     public void start(Duration interval) {
         timer = vertx.setPeriodic(interval.toMillis(), tick -> tick());
     }
 
-    /** Asks no more. */
+    /** Reads the number no more. */
     public void stop() {
         vertx.cancelTimer(timer);
     }
@@ -54,7 +51,7 @@ public final class WatchedNumber {
         });
     }
 
-    /** Asks now. */
+    /** Reads the number now. */
     public Uni<Double> look() {
         return question.execute(pool)
                 .map(rows -> rows.iterator().next().getDouble(0))

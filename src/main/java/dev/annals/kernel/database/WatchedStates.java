@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.function.BooleanSupplier;
 import org.jboss.logging.Logger;
 
-/** Gauges of how many rows are in each state, and of how far behind the last of them is. The database is asked every 15 seconds. */
+/** Gauges for the number of rows in each state, and for the lag of the last one, read from the database every 15 seconds. */
 public final class WatchedStates {
 
     private static final Logger LOG = Logger.getLogger(WatchedStates.class);
@@ -26,9 +26,9 @@ public final class WatchedStates {
     /**
      * Gauges that are 0 until the database has answered.
      *
-     * @param question answers one row: {@code lag}, and a column for each state
+     * @param question a query for one row: {@code lag}, and a column for each state
      * @param what such as {@code alerts}; the gauges are {@code annals.alerts} and {@code annals.alerts.lag.records}
-     * @param lag the description of the latter
+     * @param lag the description of the gauge for the lag
      */
     public WatchedStates(Sql question, List<String> states, String what, String lag, MeterRegistry metrics) {
         this.question = question;
@@ -51,7 +51,7 @@ public final class WatchedStates {
         return last.getOrDefault(name, 0L);
     }
 
-    /** Asks from now on, until {@code stopped}. */
+    /** Reads them from now on, until {@code stopped}. */
     public void start(Pool pool, Vertx vertx, BooleanSupplier stopped) {
         vertx.setPeriodic(INTERVAL.toMillis(), tick -> {
             if (!stopped.getAsBoolean()) {

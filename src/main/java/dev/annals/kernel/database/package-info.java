@@ -1,4 +1,4 @@
-/** How the service reaches PostgreSQL: one URL, for the migrations and for the pools. */
+/** The connections to PostgreSQL: one URL, for the migrations and for the pools. */
 @NullMarked
 package dev.annals.kernel.database;
 

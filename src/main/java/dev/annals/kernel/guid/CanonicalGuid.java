@@ -11,7 +11,7 @@ public final class CanonicalGuid {
     private CanonicalGuid() {}
 
     /**
-     * Reads a GUID. {@link UUID#fromString} is lenient: to it, "1-1-1-1-1" would be somebody else's id.
+     * Reads a GUID. {@link UUID#fromString} accepts "1-1-1-1-1", which would be another id.
      *
      * @return null if the text is none
      */

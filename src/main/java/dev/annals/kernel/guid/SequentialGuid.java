@@ -8,18 +8,18 @@ import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Draws sequential GUIDs: version 7 UUIDs (RFC 9562, section 5.7). Each is greater, by unsigned bytes, than all that any
- * thread has drawn before from the same generator.
+ * Draws sequential GUIDs: version 7 UUIDs (RFC 9562, section 5.7). Each is greater, by unsigned bytes, than all that any thread
+ * has drawn before from the same generator.
  *
  * <p>Layout, from the first byte: 48 bits of Unix milliseconds, 4 bits of version, 12 bits of sub-millisecond fraction (RFC
- * 9562, section 6.2, method 3), 2 bits of variant, 62 bits that are the {@link SipHash} of the preceding time, under a
- * secret key from a secure source. So keys of two generators differ, nobody can guess the next key from any number of
- * others, and the keys of many processes all lie near the current time, at the end of an index.
+ * 9562, section 6.2, method 3), 2 bits of variant, 62 bits that are the {@link SipHash} of the preceding time, under a secret
+ * key from a secure source. Keys of two generators differ, no key can be guessed from any number of others, and the keys of
+ * many processes all lie near the current time, at the end of an index.
  *
- * <p>The first 60 bits of time are one number, the <em>tick</em>: 1/4096 ms, about 244 ns. Every key takes the tick after
- * the last one. If that lies behind the clock, it jumps to the clock; if the clock stands still or jumps back, the ticks
- * continue from the last one. A sustained rate of more than 4,096,000 keys per second runs ahead of the clock, by as many
- * ticks as there are keys too many; the clock catches up when fewer are drawn.
+ * <p>The first 60 bits of time are one number, the <em>tick</em>: 1/4096 ms, about 244 ns. Every key takes the tick after the
+ * last one. If that lies behind the clock, it jumps to the clock; if the clock stands still or jumps back, the ticks continue
+ * from the last one. More than 4,096,000 keys per second run ahead of the clock, one tick for each key too many; the clock
+ * catches up when fewer are drawn.
  *
  * <p>Use one generator per process: the keys of each generator are in order, but not those of two generators together.
  */
@@ -131,7 +131,7 @@ public final class SequentialGuid {
             return key(tick++);
         }
 
-        /** How many keys are left to take. */
+        /** The number of keys that are left. */
         public int remaining() {
             return left;
         }

@@ -4,12 +4,12 @@ import java.nio.ByteBuffer;
 import java.util.UUID;
 
 /**
- * Sequential GUIDs in the layout that SQL Server sorts by, for keys that end up in a {@code uniqueidentifier} column.
+ * Sequential GUIDs in SQL Server's order, for keys that end up in a {@code uniqueidentifier} column.
  *
- * <p>SQL Server compares the bytes of a GUID, as they stand in its text, in the order 10 to 15, 8, 9, 7, 6, 5, 4, 3, 2,
- * 1, 0 (as {@code System.Data.SqlTypes.SqlGuid} does, which counts them as .NET holds them in memory). The first byte of
- * a sequential GUID goes to the first of these places, and so on. Nothing is lost, so the conversion can be undone exactly.
- * But version and variant move with their bytes, and the result is not a UUID of RFC 9562.
+ * <p>SQL Server compares the bytes of a GUID, in the order of its text, by the places 10 to 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0
+ * (as {@code System.Data.SqlTypes.SqlGuid} does, which counts them as .NET holds them in memory). The first byte of a
+ * sequential GUID moves to the first of these places, and so on. The conversion can be undone exactly. Version and variant move
+ * with their bytes, so the result is not a UUID of RFC 9562.
  */
 public final class SqlServerGuid {
 

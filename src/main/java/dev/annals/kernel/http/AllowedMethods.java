@@ -18,8 +18,8 @@ import org.jboss.resteasy.reactive.server.ServerResponseFilter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Names the methods of an address in {@code Allow}, in answers to OPTIONS and in each 405, as RFC 9110 requires. The framework would name
- * the methods of all addresses in a resource class, and none in a 405.
+ * Names the methods of an address in {@code Allow}, for OPTIONS and in each 405, as RFC 9110 requires. The framework names the
+ * methods of all addresses in a resource class, and none in a 405.
  */
 final class AllowedMethods {
 
@@ -52,7 +52,9 @@ final class AllowedMethods {
         }
     }
 
-    /** An address with a name of its own, such as …/batch, does not belong to …/{id}: the framework would give it the methods of both. */
+    /**
+     * An address without parameters, such as …/batch, does not match …/{id}. The framework would give it the methods of both.
+     */
     @ServerRequestFilter(preMatching = true)
     @Nullable
     Response refuse(ContainerRequestContext request) {
@@ -62,7 +64,7 @@ final class AllowedMethods {
                 : Response.status(405).build();
     }
 
-    /** Whether resources have this path, and none has this method. */
+    /** Whether resources have this path, and none of them this method. */
     boolean areOthers(String method, String path) {
         Set<String> methods = at(path);
         return methods.size() > 1 && !methods.contains(method);

@@ -12,17 +12,17 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The body of a request as it arrives, in parts. It is unpacked if it came as gzip, and a sender that is too slow is
- * stopped. While it is paused, nothing is read from the connection and nothing is unpacked.
+ * The body of a request as it arrives, in parts. Unpacks gzip, and stops a sender that is too slow. While it is paused, nothing
+ * is read from the connection and nothing is unpacked.
  *
- * <p>Everything happens on the request's own event loop, except {@link #isOld}.
+ * <p>All methods run on the request's event loop, except {@link #isOld}.
  */
 public final class BodyParts {
 
-    /** How many times its compressed size a gzip body may have when it is unpacked, beyond the first MiB: made-up bodies reach 1,000. */
+    /** The largest ratio of unpacked to compressed bytes, beyond the first MiB. Made-up bodies reach 1,000. */
     private static final int MAX_UNPACK_RATIO = 100;
 
-    /** How long a client may continue to send a body that is not wanted. */
+    /** The time in which a client may finish a body that is not wanted. */
     private static final long LINGER_MILLIS = 5_000;
 
     private static final int UNPACKED_BYTES = 16_384;
@@ -71,16 +71,16 @@ public final class BodyParts {
         return gzip;
     }
 
-    /** How long the whole body may take; if it is not set, only the rate is limited. */
+    /** Limits the time of the whole body. Without a limit, only the rate is limited. */
     void timeLimit(Duration limit) {
         timeLimit = limit;
     }
 
     /**
-     * Begins to read. Either {@code end} or {@code failure} is called, once, unless the body is dropped.
+     * Begins to read. Calls either {@code end} or {@code failure}, once, unless the body is dropped.
      *
-     * @param failure is given a problem ({@code malformed-encoding}, {@code body-too-large}, {@code body-too-slow}), or why
-     *     the connection broke
+     * @param failure gets a problem ({@code malformed-encoding}, {@code body-too-large}, {@code body-too-slow}), or the reason
+     *     why the connection broke
      */
     public void read(Handler<Buffer> part, Runnable end, Handler<Throwable> failure) {
         handler = part;
@@ -129,7 +129,7 @@ public final class BodyParts {
             closeWhenDone();
         }
         if (!paused && !done) {
-            // It may have been paused and resumed while this part was being unpacked.
+            // A reader may have paused and resumed it meanwhile.
             request.resume();
         }
     }
@@ -192,8 +192,8 @@ public final class BodyParts {
     }
 
     /**
-     * Drops what still arrives, because a client that is cut off while it sends may never see the answer. One that continues
-     * for long loses its connection.
+     * Drops the rest of the body as it arrives: a client that is cut off while it sends may never see the answer. A client that
+     * continues for long loses its connection.
      */
     public void drop() {
         if (!done) {
@@ -212,7 +212,7 @@ public final class BodyParts {
         });
     }
 
-    /** Whether it has been arriving for so long that {@link #check} may find it slow. */
+    /** Whether the body has taken so long that {@link #check} may find it slow. */
     boolean isOld(long now) {
         return now - startedNanos >= config.patience().toNanos();
     }

@@ -6,9 +6,7 @@ import jakarta.enterprise.context.ApplicationScoped;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/**
- * Checks all bodies that are being received from time to time, because a timer for each would cost more than most bodies.
- */
+/** Checks all incoming bodies at an interval: a timer for each would cost more than most bodies. */
 @ApplicationScoped
 class BodyWatch {
 

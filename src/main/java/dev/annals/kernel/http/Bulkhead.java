@@ -9,8 +9,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets a few pieces of work of one kind run at a time; a limited number may wait for a while. What nobody waits for any more does not begin.
- * Safe for any thread.
+ * Limits how much work of one kind runs at a time and how much waits. Work without a caller does not begin. Safe for any
+ * thread.
  */
 public final class Bulkhead {
 
@@ -22,15 +22,15 @@ public final class Bulkhead {
     private int running;
 
     /**
-     * What waits for its turn.
+     * Work that waits for its turn.
      *
-     * @param isOver whether nobody wants it any more
+     * @param isOver whether its caller has gone
      */
     private record Turn(Runnable work, BooleanSupplier isOver) {}
 
     /**
-     * @param maxWait from asking to the end of the work
-     * @param refusal what the problem {@code overloaded} tells those for whom there is no room
+     * @param maxWait from the request to the end of the work
+     * @param refusal the detail of the problem {@code overloaded}
      */
     public Bulkhead(int maxRunning, int maxWaiting, Duration maxWait, String refusal) {
         this.maxRunning = maxRunning;

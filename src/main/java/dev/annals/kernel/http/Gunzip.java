@@ -5,13 +5,13 @@ import java.util.zip.DataFormatException;
 import java.util.zip.Inflater;
 
 /**
- * Unpacks gzip (RFC 1952) as it arrives, a little at a time: {@link #feed} it what came, then call {@link #next} until that
- * returns nothing more. Whatever is sent, it holds no more than one part and its output buffer. Several members in a row
- * form one body. It has to be closed, because the inflater's memory lies outside the heap.
+ * Unpacks gzip (RFC 1952) as it arrives: call {@link #feed} with a part, then {@link #next} until it returns 0. Holds at most
+ * one part and its output buffer, whatever is sent. Several members in a row form one body. The caller closes it, because the
+ * memory of the inflater is outside the heap.
  */
 final class Gunzip implements AutoCloseable {
 
-    /** How much is always unpacked, however well it was compressed. */
+    /** The bytes that are unpacked at any ratio. */
     static final long FREE_BYTES = 1 << 20;
 
     private static final int HEADER_CRC = 2;
@@ -35,7 +35,7 @@ final class Gunzip implements AutoCloseable {
     private final CRC32 crc = new CRC32();
     private final int maxRatio;
     private State state = State.FIXED_HEADER;
-    /** How many bytes of the current state have been read, and what they said. */
+    /** The bytes of the current state that were read, and their value. */
     private int read;
 
     private int flags;
@@ -47,12 +47,12 @@ final class Gunzip implements AutoCloseable {
     private long packed;
     private long unpacked;
 
-    /** @param maxRatio how many times longer than the compressed body the unpacked one may be, beyond {@link #FREE_BYTES} */
+    /** @param maxRatio the most unpacked bytes per compressed byte, beyond {@link #FREE_BYTES} */
     Gunzip(int maxRatio) {
         this.maxRatio = maxRatio;
     }
 
-    /** Takes the next part of the compressed body, after all of the previous one has been unpacked. */
+    /** Accepts the next part, after the previous one has been unpacked. */
     void feed(byte[] bytes) {
         part = bytes;
         at = 0;
@@ -60,9 +60,9 @@ final class Gunzip implements AutoCloseable {
     }
 
     /**
-     * Unpacks some more.
+     * Unpacks more bytes.
      *
-     * @return how many bytes were written to {@code out}; 0 if the parts so far have no more
+     * @return the number of bytes written to {@code out}; 0 if the parts so far have no more
      * @throws ProblemException {@code malformed-encoding}, or {@code body-too-large} if the ratio is exceeded
      */
     int next(byte[] out) {
@@ -109,7 +109,7 @@ final class Gunzip implements AutoCloseable {
         }
     }
 
-    /** Reads a byte of what surrounds the compressed data. */
+    /** Reads a byte of a header or a trailer. */
     private void header(int next) {
         switch (state) {
             case FIXED_HEADER -> fixedHeader(next);

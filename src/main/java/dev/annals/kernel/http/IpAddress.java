@@ -12,11 +12,16 @@ public final class IpAddress {
 
     private static final String OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
     private static final String V4 = OCTET + "(\\." + OCTET + "){3}";
-    /** Stricter than the JDK. The first colon, or digit of a group, makes the JDK read a literal rather than look up a name. */
+    /**
+     * Stricter than the JDK, which reads a literal instead of asking a name server if a colon, or a digit in a group, comes
+     * first.
+     */
     private static final Pattern ADDRESS =
             Pattern.compile(V4 + "|([0-9A-Fa-f]{0,4}:){2,8}([0-9A-Fa-f]{0,4}|" + V4 + ")");
 
-    /** How PostgreSQL sends an {@code inet}: the family, the length of the prefix, a flag, how many bytes follow, and these. */
+    /**
+     * The head of an {@code inet} as PostgreSQL sends it: family, prefix length, a flag and the number of bytes that follow.
+     */
     private static final int SENT_LENGTH = 3;
 
     private static final int SENT_HEADER = 4;
@@ -28,10 +33,9 @@ public final class IpAddress {
     private IpAddress() {}
 
     /**
-     * The text that PostgreSQL's {@code host()} gives, made from the bytes of {@code inet_send()}, which cost the database much
-     * less.
+     * The text of PostgreSQL's {@code host()}, from the bytes of {@code inet_send()}, which cost the database much less.
      *
-     * @throws IllegalArgumentException if it is not that
+     * @throws IllegalArgumentException if the bytes are no address
      */
     public static String ofSent(byte[] sent) {
         int length = sent.length < SENT_HEADER ? -1 : sent[SENT_LENGTH];
@@ -42,13 +46,12 @@ public final class IpAddress {
     }
 
     /**
-     * The one form in which an address is stored and compared: the text that PostgreSQL gives an {@code inet} of one host (as
-     * RFC 5952 has it, with the last 32 bits dotted if an IPv4 address is embedded), and for an IPv4 address that is mapped to
-     * IPv6, the IPv4 address. Null if {@code text} is not an IPv4 or IPv6 address. Zones, prefixes, brackets, and leading zeros
-     * in IPv4 are not accepted.
+     * The form in which addresses are stored and compared: PostgreSQL's text of an {@code inet} of one host (RFC 5952, with the
+     * last 32 bits dotted if an IPv4 address is embedded); an IPv4 address that is mapped to IPv6 becomes the IPv4 address.
+     * Null if {@code text} is no IPv4 or IPv6 address. Zones, prefixes, brackets, and leading zeros in IPv4 are not accepted.
      */
     public static @Nullable String canonical(String text) {
-        // Most addresses: a twentieth of the time of what follows.
+        // Most addresses are IPv4; this takes a twentieth of the time of the rest.
         if (NetUtil.isValidIpV4Address(text) && !hasLeadingZero(text)) {
             return text;
         }
@@ -57,9 +60,9 @@ public final class IpAddress {
     }
 
     /**
-     * How many of the first bits of {@link #parse}'s bytes a network's addresses have in common; -1 if {@code length} is no
-     * decimal prefix length for this address. Of an IPv4 address that is mapped to IPv6, the 96 bits of the mapping are part of
-     * {@code length} and not of the result.
+     * The number of bits of {@link #parse}'s bytes that all addresses of a network share; -1 if {@code length} is no decimal
+     * prefix length for this address. For an IPv4 address that is mapped to IPv6, {@code length} includes the 96 bits of the
+     * mapping, and the result does not.
      *
      * @param address an address that {@link #parse} accepts
      */
@@ -78,8 +81,8 @@ public final class IpAddress {
     }
 
     /**
-     * The address as 4 or 16 bytes; null if {@link #canonical} does not accept it. An IPv4 address that is mapped to IPv6 has
-     * 4 bytes.
+     * The address as 4 or 16 bytes; null if {@link #canonical} does not accept it. An IPv4 address that is mapped to IPv6 has 4
+     * bytes.
      */
     public static byte @Nullable [] parse(String text) {
         InetAddress address = address(text);

@@ -12,7 +12,7 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.util.List;
 
-/** JSON written straight into memory: the bodies of answers. */
+/** JSON of answers, written directly into memory. */
 public final class JsonBody {
 
     private static final JsonFactory JSON = new JsonFactoryBuilder()
@@ -22,8 +22,7 @@ public final class JsonBody {
     private JsonBody() {}
 
     /**
-     * A generator for an answer that contains records: in UTF-8, escaping only the characters that have to be escaped. The
-     * caller closes it.
+     * A generator of UTF-8 that escapes only the characters that have to be escaped. The caller closes it.
      *
      * @throws IOException what {@code out} throws
      */
@@ -31,7 +30,7 @@ public final class JsonBody {
         return JSON.createGenerator(out, JsonEncoding.UTF8);
     }
 
-    /** What goes into a body. */
+    /** The content of a body. */
     @FunctionalInterface
     public interface Content {
         /** Writes one JSON value. */
@@ -39,10 +38,9 @@ public final class JsonBody {
     }
 
     /**
-     * Writes a body.
+     * Writes a body in UTF-8.
      *
-     * @param expectedBytes about how long it will be
-     * @return its bytes, in UTF-8
+     * @param expectedBytes its approximate size
      */
     public static byte[] toBytes(int expectedBytes, Content content) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(expectedBytes);
@@ -62,10 +60,10 @@ public final class JsonBody {
     }
 
     /**
-     * The answer with a list that is always whole.
+     * The answer with a complete list.
      *
      * @param name of its member
-     * @param itemBytes about how long an item is
+     * @param itemBytes the approximate size of an item
      */
     public static <T> Response answer(String name, int itemBytes, List<T> items, Item<T> item) {
         return answer(Response.Status.OK, itemBytes * (1 + items.size()), json -> {

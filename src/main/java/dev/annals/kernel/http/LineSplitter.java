@@ -26,10 +26,8 @@ public final class LineSplitter {
     private long count;
 
     /**
-     * Splits an empty body so far.
-     *
      * @param maxBytes the most that are held of one line
-     * @param tooLong is called in place of {@code line} at the end of a line that is longer, with its number
+     * @param tooLong is called in place of {@code line} at the end of a longer line, with its number
      */
     public LineSplitter(int maxBytes, Line line, LongConsumer tooLong) {
         this.maxBytes = maxBytes;
@@ -37,7 +35,7 @@ public final class LineSplitter {
         this.tooLong = tooLong;
     }
 
-    /** How many lines have ended: while a line is read, its number. */
+    /** The number of lines that have ended: while a line is read, its number. */
     public long count() {
         return count;
     }

@@ -3,18 +3,18 @@ package dev.annals.kernel.http;
 import io.vertx.core.Context;
 
 /**
- * A body that writes itself to the connection, at the client's pace. The framework does not report when the client has taken
- * what it writes, and its streams end in the same way whether or not everything was written.
+ * A body that writes itself to the connection, at the client's pace. The framework reports neither that the client has taken a
+ * part, nor whether a stream was written completely.
  */
 public interface PacedBody {
 
     /**
      * Begins to write.
      *
-     * @param eventLoop the connection's
+     * @param eventLoop of the connection
      */
     void start(Context eventLoop);
 
-    /** The client is gone. */
+    /** Ends the body: the client is gone. */
     void stop();
 }

@@ -12,12 +12,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One answer to a request that cannot be served, as defined by RFC 9457.
+ * The answer to a request that fails, as RFC 9457 defines it.
  *
- * @param type which of the service's problems it is
- * @param status the HTTP status: that of the type, except for {@link ProblemType#OTHER}
- * @param title that of the type, except for {@link ProblemType#OTHER}
- * @param detail what happened this time, and what to do next
+ * @param type the kind of problem
+ * @param status the HTTP status of the type, except for {@link ProblemType#OTHER}
+ * @param title of the type, except for {@link ProblemType#OTHER}
+ * @param detail the event, and what to do next
  * @param errors the wrong fields of the body; left out of the answer when empty
  * @param members further members of the answer, by their JSON names; values are strings, numbers or booleans
  */
@@ -46,27 +46,24 @@ public record Problem(
         return new Problem(type, type.status(), type.title(), detail, List.of(), Map.of());
     }
 
-    /** This problem, with these wrong fields. */
+    /** A copy with these wrong fields. */
     public Problem withErrors(List<FieldError> wrongFields) {
         return new Problem(type, status, title, detail, wrongFields, members);
     }
 
-    /** This problem with one further member; {@code value} is a string, a number or a boolean. */
+    /** A copy with one further member; {@code value} is a string, a number or a boolean. */
     public Problem with(String member, Object value) {
         Map<String, Object> all = new LinkedHashMap<>(members);
         all.put(member, value);
         return new Problem(type, status, title, detail, errors, all);
     }
 
-    /**
-     * This problem, asking the client to wait this long, in the header and in the member {@code retry_after}, in whole
-     * seconds.
-     */
+    /** A copy that asks the client to wait this long, in the header and in the member {@code retry_after}, in whole seconds. */
     public Problem withRetryAfter(Duration wait) {
         return with(RETRY_AFTER, Math.max(1, wait.plusMillis(999).toSeconds()));
     }
 
-    /** The headers that belong to the answer: {@code Content-Type}, and those that its status requires. */
+    /** The headers of the answer: {@code Content-Type}, and those that its status requires. */
     public Map<String, String> headers() {
         Map<String, String> headers = new LinkedHashMap<>();
         headers.put("Content-Type", MEDIA_TYPE);

@@ -22,13 +22,13 @@ import org.jboss.resteasy.reactive.server.ServerResponseFilter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns whatever ends a request early into a problem: the service's own {@link ProblemException}s, what the framework
- * throws, and everything unexpected. An unexpected exception is logged under an id, and the answer contains only that id.
+ * Turns exceptions into problems: the service's own {@link ProblemException}s, those of the framework, and unexpected ones. An
+ * unexpected exception is logged under an id, and the answer contains only that id.
  */
 public final class ProblemMapper {
 
     private static final Logger LOG = Logger.getLogger(ProblemMapper.class);
-    /** Of a request's method and address in a line of the log. */
+    /** The most characters of a method and an address in the log. */
     private static final int MAX_SHOWN = 200;
 
     private static final MediaType PROBLEM_JSON = MediaType.valueOf(Problem.MEDIA_TYPE);
@@ -54,7 +54,7 @@ public final class ProblemMapper {
         return response(routing, of(e));
     }
 
-    /** The framework also finds nothing where an address below another resource's takes other methods. */
+    /** The framework also throws this if an address below another resource's has other methods. */
     @ServerExceptionMapper
     public Response notFound(NotFoundException e, ContainerRequestContext request, RoutingContext routing) {
         boolean other =
@@ -79,7 +79,7 @@ public final class ProblemMapper {
                 unexpected(request.getMethod() + " " + request.getUriInfo().getPath(), e));
     }
 
-    /** Completes error answers that have no problem as their body, whoever made them. */
+    /** Gives a problem to error answers without one. */
     @ServerResponseFilter
     public void everyErrorIsAProblem(RoutingContext routing, ContainerResponseContext response) {
         if (response.getStatus() < 400) {
@@ -151,7 +151,7 @@ public final class ProblemMapper {
         return Problem.of(ProblemType.UNAVAILABLE, Objects.requireNonNull(e.getMessage()));
     }
 
-    /** The problem that a failure is answered with. An unexpected failure is logged, with {@code request} as its name. */
+    /** The problem for a failure. An unexpected failure is logged, with {@code request} as its name. */
     public static Problem of(String request, Throwable failure) {
         if (failure instanceof ProblemException e) {
             return e.problem();
@@ -165,7 +165,7 @@ public final class ProblemMapper {
     /** Logs an unexpected failure; the problem contains only its id in the log. */
     private static Problem unexpected(String request, Throwable e) {
         for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-            // A bare IOException may come from anywhere.
+            // A plain IOException may have any source.
             if (cause.getClass() != IOException.class && DatabaseFailure.isTransient(cause)) {
                 LOG.warnf("%s failed: %s", shown(request), cause);
                 return Problem.of(ProblemType.UNAVAILABLE, DatabaseFailure.advice(cause));
@@ -179,7 +179,7 @@ public final class ProblemMapper {
                 .with("instance", instance);
     }
 
-    /** What a caller chose, so that it neither ends a line of the log nor fills it. */
+    /** Caller input, escaped and shortened for the log. */
     private static String shown(String request) {
         StringBuilder shown = new StringBuilder();
         request.codePoints().limit(MAX_SHOWN).forEach(c -> {

@@ -10,7 +10,7 @@ import java.io.IOException;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** Answers with problems if no resource is reached: for unknown addresses and for handlers that fail. */
+/** Answers with problems if no resource is reached: for unknown addresses and for failing handlers. */
 @ApplicationScoped
 public class ProblemRoutes {
 
@@ -25,7 +25,7 @@ public class ProblemRoutes {
         @Nullable Throwable cause = routing.failure();
         HttpServerResponse response = routing.response();
         if (response.closed() || (response.headWritten() && cause instanceof IOException)) {
-            // The client went away while it was answered. Nobody could read another answer, and nothing failed here.
+            // The client has gone, so no other answer could be read. Nothing failed here.
             LOG.debugf(
                     cause, "%s was not answered to its end", routing.request().method());
             if (!response.closed()) {

@@ -3,8 +3,8 @@ package dev.annals.kernel.http;
 import java.util.Locale;
 
 /**
- * Every kind of problem that the service answers with. The name is part of the API: {@code RECORD_ID_TAKEN} is sent as the
- * type {@code urn:annals:problem:record-id-taken}.
+ * The kinds of problems that the service answers with. The name is part of the API: {@code RECORD_ID_TAKEN} is sent as the type
+ * {@code urn:annals:problem:record-id-taken}.
  */
 public enum ProblemType {
     /** The body is not JSON; the detail gives line and column. */
@@ -15,17 +15,17 @@ public enum ProblemType {
     INVALID_PARAMETER(400, "Invalid parameter"),
     /** The cursor was not issued by this feed. */
     INVALID_CURSOR(400, "Invalid cursor"),
-    /** Whoever sent this may use several projects, and has not said which. */
+    /** The caller may use several projects, and named none. */
     PROJECT_NEEDED(403, "Project needed"),
     /** There is no token, or an unknown one. */
     UNAUTHORIZED(401, "Unauthorized"),
     /** The token does not allow this. */
     FORBIDDEN(403, "Forbidden"),
-    /** There is nothing here, or not for this token. */
+    /** Nothing exists here, or the token may not see it. */
     NOT_FOUND(404, "Not found"),
     /** The log does not have that many records yet: it follows the feed within moments. */
     LOG_BEHIND(404, "Log behind"),
-    /** The address is right, the method is not. */
+    /** The address exists and has other methods. */
     METHOD_NOT_ALLOWED(405, "Method not allowed"),
     /** The service offers none of the media types that the client accepts. */
     NOT_ACCEPTABLE(406, "Not acceptable"),
@@ -33,19 +33,19 @@ public enum ProblemType {
     BODY_TOO_SLOW(408, "Body too slow"),
     /** The record to which a cursor points is gone from the feed: the database was restored or lost its newest records. */
     FEED_REWOUND(409, "Feed rewound"),
-    /** What is stored does not lead to what the log has signed: records were changed, or the database was set back. */
+    /** Stored records do not match the signed log: they were changed, or the database was set back. */
     LOG_FORKED(409, "Log forked"),
     /** A record with this id and other content is already stored. */
     RECORD_ID_TAKEN(409, "Record id taken"),
     /** A project with this name exists already. */
     PROJECT_NAME_TAKEN(409, "Project name taken"),
-    /** The project is closed: it takes no more records. */
+    /** The project is closed: it accepts no more records. */
     PROJECT_CLOSED(409, "Project closed"),
     /** The token has ended, was replaced before, or is that of a link. */
     TOKEN_ENDED(409, "Token ended"),
     /** The record is under a legal hold. */
     LEGAL_HOLD(409, "Legal hold"),
-    /** The archive does not follow those that are noted. */
+    /** The archive does not follow the recorded ones. */
     ARCHIVE_NOT_NEXT(409, "Archive not next"),
     /** A sequence with this name exists already, with another definition. */
     SEQUENCE_EXISTS(409, "Sequence exists"),
@@ -57,7 +57,7 @@ public enum ProblemType {
     TOO_MANY_STREAMS(409, "Too many streams"),
     /** The project has as many alerts as it may have. */
     TOO_MANY_ALERTS(409, "Too many alerts"),
-    /** There is no key with which the secrets of sinks could be kept. */
+    /** The service has no key to encrypt the secrets of sinks. */
     NO_STREAMS_KEY(409, "No streams key"),
     /** The sequence was deleted. Its name stays taken, since its values were issued. */
     SEQUENCE_DELETED(410, "Sequence deleted"),
@@ -69,7 +69,7 @@ public enum ProblemType {
     UNSUPPORTED_MEDIA_TYPE(415, "Unsupported media type"),
     /** The JSON is well-formed, but a record breaks a rule; {@code errors} names each wrong field. */
     INVALID_RECORD(422, "Invalid record"),
-    /** No line of an import is stored; {@code refusals} names the first of them, and what is wrong with each. */
+    /** No line of an import is stored; {@code refusals} names the first ones with their errors. */
     ALL_LINES_REFUSED(422, "All lines refused"),
     /** One request contains more records than it may. */
     TOO_MANY_RECORDS(422, "Too many records"),

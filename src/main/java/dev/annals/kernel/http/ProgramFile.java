@@ -15,10 +15,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Objects;
 
-/**
- * A file of the program as an answer. It is in memory once, where the network takes it from, however many clients have not taken it
- * yet.
- */
+/** A file of the program as an answer. It is in memory once, from where the network sends it to every client. */
 public final class ProgramFile {
 
     private static final int TAG_BYTES = 16;
@@ -56,7 +53,7 @@ public final class ProgramFile {
         HttpServerResponse response = request.response();
         response.putHeader(HttpHeaders.ETAG, tag);
         String known = request.getHeader(HttpHeaders.IF_NONE_MATCH);
-        // A proxy that compresses makes a weak tag of it, and a client may know several.
+        // A compressing proxy makes the tag weak, and a client may know several.
         if (known != null && (known.contains(tag) || known.strip().equals("*"))) {
             response.setStatusCode(304).end();
             return;

@@ -19,26 +19,25 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the bodies of requests, up to a limit, against the {@link MemoryBudget} from the first byte on. Nothing is read or
- * unpacked before an operation asks for it, which is when the caller is known.
+ * Reads the bodies of requests, up to a limit, and counts them in the {@link MemoryBudget} from the first byte on. Nothing is
+ * read or unpacked before an operation asks for it, when the caller is known.
  */
 @ApplicationScoped
 public class RequestBodies {
 
     /**
-     * How many bytes of memory one byte of a body takes until it is answered: one in the parts as they arrived, one in the
-     * whole body, one or two in the texts of its records (two for texts that are not Latin-1), and one on its way to the
-     * database.
+     * The bytes of memory per byte of a body until it is answered: one in the parts as they arrived, one in the whole body, one
+     * or two in the texts of its records (two for texts that are not Latin-1), and one on its way to the database.
      */
     static final int BYTES_HELD_PER_BYTE = 4;
 
-    /** How long a whole body may take to arrive, NDJSON apart: the largest one by default needs 140 KB/s then. */
+    /** The longest time for a whole body, except NDJSON: the largest one by default needs 140 KB/s. */
     private static final Duration TIME = Duration.ofMinutes(2);
 
-    /** The most that a body has which holds no records. */
+    /** The largest body without records. */
     private static final int MAX_COMMAND_BYTES = 65_536;
 
-    /** How much is taken from the budget at a time. */
+    /** The step in which memory is taken from the budget. */
     private static final int STEP_BYTES = 65_536;
 
     /** JSON in UTF-8. */
@@ -58,7 +57,7 @@ public class RequestBodies {
         this.vertx = vertx;
     }
 
-    /** Reads, as {@link #read} does, JSON that holds no records: of 64 KiB at most. */
+    /** Reads JSON without records, of at most 64 KiB, as {@link #read} does. */
     public <T> Uni<T> readCommand(HttpServerRequest request, Object caller, Function<byte[], Uni<T>> answer) {
         return read(request, JSON, SEND_JSON, MAX_COMMAND_BYTES, caller, answer);
     }
@@ -66,12 +65,11 @@ public class RequestBodies {
     /**
      * Reads a whole body and makes an answer from it. Its memory is held until the answer is made.
      *
-     * @param type what it has to be declared as; a wildcard allows anything, and nothing
-     * @param otherwise what people are told to do if it is not
-     * @param caller whose memory it is: a project's id, or something else that identifies the caller
-     * @return fails with {@code unsupported-media-type} if the body is declared as something else, with {@code
-     *     body-too-large} as soon as the limit is exceeded, with {@code overloaded} if there is no memory for it, with
-     *     {@code body-too-slow} or with {@code malformed-encoding}
+     * @param type the required media type; a wildcard accepts any, and none
+     * @param otherwise the advice if it is another one
+     * @param caller the owner of the memory: a project's id, or something else that identifies the caller
+     * @return fails with {@code unsupported-media-type}, with {@code body-too-large} as soon as the limit is exceeded, with
+     *     {@code overloaded} if there is no memory for it, with {@code body-too-slow} or with {@code malformed-encoding}
      */
     public <T> Uni<T> read(
             HttpServerRequest request,
@@ -106,14 +104,12 @@ public class RequestBodies {
         return new BodyParts(request, vertx.getOrCreateContext(), watch, config);
     }
 
-    /**
-     * The memory of a body that streams in; however long it is, never more than {@code most} bytes of it are held at a time.
-     */
+    /** The memory of a body that streams in: at most {@code most} bytes of it are held at a time. */
     public Held held(Object caller, long most) {
         return new Held(memory, caller, most);
     }
 
-    /** The memory of one body: taken in steps as it arrives. Used on the request's event loop. */
+    /** The memory of one body, taken in steps as it arrives. */
     public static final class Held implements AutoCloseable {
         private final MemoryBudget memory;
         private final Object caller;
@@ -128,7 +124,7 @@ public class RequestBodies {
             this.most = most;
         }
 
-        /** Makes sure that this much of the body may be held. */
+        /** Takes the memory for this many bytes; false if there is not enough. */
         public synchronized boolean cover(long bytes) {
             if (covered >= Math.min(bytes, most)) {
                 return true;
@@ -136,7 +132,7 @@ public class RequestBodies {
             if (closed) {
                 return false;
             }
-            // Small bodies take what they need; the others in few steps.
+            // Small bodies take exactly their size, large ones a few steps.
             long step = Math.min(most - covered, covered == 0 ? bytes : Math.max(bytes - covered, STEP_BYTES));
             boolean taken = reservation == null ? reserve(step) : reservation.tryGrow(step * BYTES_HELD_PER_BYTE);
             covered += taken ? step : 0;
@@ -209,7 +205,7 @@ public class RequestBodies {
         }
     }
 
-    /** The failure of a body for which there is no memory. */
+    /** The failure if there is no memory for a body. */
     public static NoMemoryException noMemory() {
         return new NoMemoryException(
                 "There is no memory for this body at the moment, or not for another one from this caller. Send it again"
@@ -217,11 +213,10 @@ public class RequestBodies {
     }
 
     /**
-     * Refuses a body that is not declared as one of these media types. {@code @Consumes} would accept a missing media type, a
-     * wildcard, and any charset.
+     * Refuses a body of another media type. {@code @Consumes} would accept a missing media type, a wildcard, and any charset.
      *
      * @param wanted if one names a charset, the body may not name another one
-     * @param otherwise what people are told to do instead
+     * @param otherwise the advice to the client
      * @throws ProblemException {@code unsupported-media-type}
      */
     public static void requireType(HttpServerRequest request, List<MediaType> wanted, String otherwise) {

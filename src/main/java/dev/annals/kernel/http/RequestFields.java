@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The fields of a request's JSON object, read strictly, and everything that is wrong with them. */
+/** The fields of a request's JSON object, read strictly, with all errors in them. */
 public final class RequestFields {
 
     private static final ObjectReader JSON = JsonMapper.builder(JsonFactory.builder()
@@ -83,7 +83,7 @@ public final class RequestFields {
     }
 
     /**
-     * The fields of an object within this one. What is wrong with them is noted here.
+     * The fields of an object within this one. Their errors are added here.
      *
      * @param known the fields that it may have
      */
@@ -91,7 +91,7 @@ public final class RequestFields {
         return new RequestFields(object.path(name), prefix + "/" + name, errors, known);
     }
 
-    /** Whether a field is there; it may be null. */
+    /** Whether a field exists; it may be null. */
     public boolean has(String name) {
         return object.has(name);
     }
@@ -103,10 +103,10 @@ public final class RequestFields {
     }
 
     /**
-     * A field's text; null if it is left out, or null. Notes what is wrong with it.
+     * A field's text; null if it is left out or null. Adds an error if it is anything else.
      *
      * @param maxLength in characters
-     * @param required whether it has to be there, and not be blank
+     * @param required whether it must exist and not be blank
      */
     public @Nullable String text(String name, int maxLength, boolean required) {
         JsonNode value = get(name);
@@ -130,15 +130,15 @@ public final class RequestFields {
         return text.codePoints().allMatch(c -> Character.isWhitespace(c) || Character.isSpaceChar(c) || c == '\u0085');
     }
 
-    /** Notes what is wrong with a field, or with an element of it. */
+    /** Adds an error in a field, or in an element of it. */
     public void wrong(String path, String detail) {
         errors.add(new FieldError(prefix + "/" + path, detail));
     }
 
     /**
-     * Does nothing if no field is wrong.
+     * Requires that there are no errors.
      *
-     * @throws ProblemException {@code invalid-body}, naming every field that was noted as wrong
+     * @throws ProblemException {@code invalid-body}, with all errors
      */
     public void requireValid() {
         if (!errors.isEmpty()) {

@@ -11,7 +11,7 @@ import jakarta.enterprise.event.Observes;
 import jakarta.ws.rs.core.MediaType;
 import java.util.regex.Pattern;
 
-/** What the head of a request asks of HTTP itself, before any operation sees it. */
+/** Handles what the head of a request asks of HTTP itself, before any operation. */
 @ApplicationScoped
 class RequestHead {
 
@@ -29,11 +29,11 @@ class RequestHead {
             return;
         }
         if (!headers.getAll(HttpHeaders.ACCEPT).stream().allMatch(RequestHead::isReadable)) {
-            // The framework would fail. A client that names no media type takes any.
+            // Without the header, any media type will do. The framework would fail.
             headers.set(HttpHeaders.ACCEPT, MediaType.WILDCARD);
         }
         if (expectsContinue(routing.request())) {
-            // After a refusal its body may or may not follow, so the connection is of no more use to the client.
+            // After a refusal the body may or may not follow, so the connection cannot be used again.
             routing.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
         }
         routing.next();
@@ -58,7 +58,7 @@ class RequestHead {
                 && request.headers().contains(HttpHeaders.EXPECT, CONTINUE, true);
     }
 
-    /** Tells a client that waits for it to send the body: the service is about to read it. */
+    /** Tells a client that waits for it to send the body. */
     static void askForBody(HttpServerRequest request) {
         if (expectsContinue(request)) {
             request.response().headers().remove(HttpHeaders.CONNECTION);

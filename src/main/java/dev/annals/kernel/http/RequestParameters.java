@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 /** The parameters of a request, read strictly: a mistyped filter must not select everything. */
 public final class RequestParameters {
 
-    /** What the names of sequences, streams and alerts are made of. The schema accepts the same. */
+    /** Names of sequences, streams and alerts. The schema accepts the same. */
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
 
     private RequestParameters() {}
@@ -19,7 +19,7 @@ public final class RequestParameters {
     }
 
     /**
-     * Refuses a name that nothing can have.
+     * Refuses an impossible name.
      *
      * @throws ProblemException {@code invalid-parameter}
      */
@@ -32,7 +32,7 @@ public final class RequestParameters {
     /**
      * Refuses a parameter that is unknown or given twice.
      *
-     * @param known in the order in which they are shown to people
+     * @param known in the order of the message
      * @throws ProblemException {@code invalid-parameter}
      */
     public static void requireKnown(MultivaluedMap<String, String> parameters, List<String> known) {

@@ -34,7 +34,8 @@ public final class ResourceMethods {
      */
     public record ResourceMethod(String httpMethod, String path, Method method) {}
 
-    // In native executables, too: Quarkus registers the declared methods of resources for reflection, as filters may
+    // This works in native executables, too: Quarkus registers the declared methods of resources for reflection, as
+    // filters may
     // ask for the method of a request.
     ResourceMethods(BeanManager beans) {
         all = beans.getBeans(Object.class, Any.Literal.INSTANCE).stream()

@@ -12,7 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Timestamps as RFC 3339 writes them, in the years and to the precision that PostgreSQL keeps. */
+/** Timestamps in the form of RFC 3339, in the years and to the precision of PostgreSQL. */
 public final class Timestamps {
 
     private static final int SHORTEST = "0001-01-01T00:00:00Z".length();
@@ -21,17 +21,16 @@ public final class Timestamps {
             LocalDateTime.of(9999, 12, 31, 23, 59, 59).toEpochSecond(ZoneOffset.UTC);
     private static final int MAX_FRACTION_DIGITS = 9;
 
-    /** A date, and what may be missing behind it. */
+    /** A date, and an optional time. */
     private static final Pattern INPUT = Pattern.compile(
             "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\\.[0-9]{1,9})?)?([Zz]|[+ -][0-9]{2}:[0-9]{2})?)?");
 
     private Timestamps() {}
 
     /**
-     * Reads what people and their tools write for a time: besides what {@link #parse} reads, a space in place of the {@code T}
-     * (RFC 3339, section 5.6), a time without seconds or without an offset (as {@code datetime-local} of HTML has it), which
-     * is UTC, and a date alone, which is its midnight in UTC. In a URL a {@code +} that was not escaped arrives as a space,
-     * which is taken for it.
+     * Reads the times that people and tools write. In addition to {@link #parse}, it accepts a space in place of the {@code T}
+     * (RFC 3339, section 5.6); a time without seconds or offset, as HTML's {@code datetime-local} has it, in UTC; and a date
+     * alone, as its midnight in UTC. A space in place of a {@code +} counts as one: URLs often lack the escape.
      *
      * @return in UTC; null if the text is anything else, or outside the years 0001 to 9999
      */
@@ -47,9 +46,8 @@ public final class Timestamps {
     }
 
     /**
-     * Reads {@code YYYY-MM-DDThh:mm:ss[.fraction](Z|±hh:mm)}. The fraction has up to nine digits; those beyond microseconds
-     * are dropped. A leap second, which is second 60 at the end of June or December in UTC, becomes the second that follows it,
-     * as PostgreSQL has it.
+     * Reads {@code YYYY-MM-DDThh:mm:ss[.fraction](Z|±hh:mm)}. The fraction has up to nine digits; those beyond microseconds are
+     * dropped. A leap second, second 60 at the end of June or December in UTC, becomes the next second, as in PostgreSQL.
      *
      * @return in UTC; null if the text is anything else, or outside the years 0001 to 9999
      */

@@ -1,4 +1,4 @@
-/** What a client is told when a request cannot be served: RFC 9457 problems, and what answers with them. */
+/** Problems (RFC 9457), bodies, addresses and times of requests and answers. */
 @NullMarked
 package dev.annals.kernel.http;
 

@@ -20,11 +20,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bounds the memory of bodies, pages and answers held at one time, by all callers together and by each.
+ * Limits the memory of bodies, pages and answers held at one time, by all callers together and by each.
  *
- * <p>Code that is about to read something takes what it may need, and gives it back once its request is answered. If there is
- * not enough, {@link #tryTake} refuses, and {@link #take} waits in turn for a while. A caller at its own limit delays no
- * others.
+ * <p>Code takes the memory before it reads, and returns it once the request is answered. If there is not enough, {@link
+ * #tryTake} refuses, and {@link #take} waits in turn for a while. A caller at its own limit delays no others.
  */
 @ApplicationScoped
 public class MemoryBudget {
@@ -35,17 +34,17 @@ public class MemoryBudget {
     private final int maxWaiting;
     private final Duration maxWait;
 
-    /** The rest of the heap is for everything else that requests need, such as parsed records on their way to the database. */
+    /** The rest is for other objects of requests, such as parsed records on their way to the database. */
     private static final int HEAP_PERCENT = 35;
-    /** What one JSON body of 16 MiB takes. */
+    /** The memory for one JSON body of 16 MiB. */
     private static final long LARGEST_BODY = 67_108_864;
-    /** Those that wait take little, and a client gives up when it waits behind more. */
+    /** Waiting requests take little memory; behind more of them, a client gives up. */
     private static final int MAX_WAITING = 1_024;
 
     private final AtomicLong held = new AtomicLong();
     private final Map<Object, Long> heldBy = new ConcurrentHashMap<>();
     private final ArrayDeque<Waiter> waiters = new ArrayDeque<>();
-    /** The size of {@link #waiters}, to be read without their lock. */
+    /** The size of {@link #waiters}, readable without their lock. */
     private volatile int waiting;
 
     @Inject
@@ -84,17 +83,17 @@ public class MemoryBudget {
         }
     }
 
-    /** How many bytes all may hold together. */
+    /** The most bytes of all holders together. */
     public long limit() {
         return limit;
     }
 
-    /** How many bytes one holder may hold. */
+    /** The most bytes of one holder. */
     public long holderLimit() {
         return holderLimit;
     }
 
-    /** How many bytes are held. */
+    /** The bytes that are held. */
     public long held() {
         return held.get();
     }
@@ -102,7 +101,7 @@ public class MemoryBudget {
     /**
      * Takes memory if there is enough, for this holder and for all.
      *
-     * @param holder whose memory it is, such as a project's id
+     * @param holder the owner, such as a project's id
      * @return whether it was taken; then {@link #give} must follow
      */
     public boolean tryTake(Object holder, long bytes) {
@@ -116,7 +115,7 @@ public class MemoryBudget {
         return taken[0];
     }
 
-    /** Gives back what was taken. */
+    /** Returns memory. */
     public void give(Object holder, long bytes) {
         if (bytes == 0) {
             return;
@@ -131,17 +130,17 @@ public class MemoryBudget {
         }
     }
 
-    /** Like {@link #tryTake}, for memory that is given back by closing it; null if there is not enough. */
+    /** Like {@link #tryTake}, for memory that is returned by closing it; null if there is not enough. */
     public @Nullable Reservation tryReserve(Object holder, long bytes) {
         return tryTake(holder, bytes) ? new Reservation(this, holder, bytes) : null;
     }
 
     /**
-     * Takes memory as soon as there is enough. Requests are served in their order, except that none waits for a holder that
-     * is at its own limit.
+     * Takes memory as soon as there is enough. Requests are served in their order, except that none waits for a holder that is
+     * at its own limit.
      *
-     * @return to be closed by the caller. Fails with {@link NoMemoryException} if it takes too long, if too many wait, or if
-     *     there will never be enough. Comes on the caller's context.
+     * @return to be closed by the caller, on its own context. Fails with {@link NoMemoryException} if it takes too long, if too
+     *     many wait, or if there will never be enough
      */
     public Uni<Reservation> take(Object holder, long bytes) {
         return Uni.createFrom().deferred(() -> {
@@ -172,7 +171,7 @@ public class MemoryBudget {
             waiters.add(waiter);
             waiting = waiters.size();
         }
-        // Memory may have been given back before the waiter could be seen.
+        // Memory may have been returned before the waiter was visible.
         serve();
     }
 
@@ -184,7 +183,7 @@ public class MemoryBudget {
         return false;
     }
 
-    /** Hands out what there is, in turn. */
+    /** Gives the free memory to the waiting requests, in turn. */
     private void serve() {
         List<Waiter> served = new ArrayList<>();
         synchronized (waiters) {
@@ -195,7 +194,7 @@ public class MemoryBudget {
                     all.remove();
                     served.add(next);
                 } else if (heldBy.getOrDefault(next.holder, 0L) + next.bytes <= holderLimit) {
-                    // There is not enough in all: what is given back next is for this one.
+                    // The memory that is returned next is for this one.
                     break;
                 }
             }
@@ -217,7 +216,7 @@ public class MemoryBudget {
         }
     }
 
-    /** The request was abandoned. If it was granted memory at the same moment, that is given back. */
+    /** Removes an abandoned request, and returns the memory that it may have been granted at the same moment. */
     private void cancelled(Waiter waiter) {
         vertx.cancelTimer(waiter.timer);
         if (remove(waiter)) {

@@ -2,7 +2,7 @@ package dev.annals.kernel.memory;
 
 import java.io.Serial;
 
-/** There is no memory for a request now, or none for this holder. Its message says what to do. */
+/** There is no memory for a request now, or none for its holder. The message says what to do. */
 public final class NoMemoryException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;

@@ -14,7 +14,7 @@ public final class Reservation implements AutoCloseable {
         this.bytes = bytes;
     }
 
-    /** Takes more if there is enough; not after {@link #close}. */
+    /** Takes more memory if there is enough; not after {@link #close}. */
     public synchronized boolean tryGrow(long more) {
         if (closed || !budget.tryTake(holder, more)) {
             return false;
@@ -23,12 +23,12 @@ public final class Reservation implements AutoCloseable {
         return true;
     }
 
-    /** Takes what is missing to this many bytes if there is enough; not after {@link #close}. */
+    /** Takes the memory that is missing to this many bytes, if there is enough; not after {@link #close}. */
     public synchronized boolean tryGrowTo(long need) {
         return !closed && (need <= bytes || tryGrow(need - bytes));
     }
 
-    /** Gives back what exceeds {@code need}. */
+    /** Returns the bytes beyond {@code need}. */
     public void shrinkTo(long need) {
         long less;
         synchronized (this) {
@@ -38,12 +38,12 @@ public final class Reservation implements AutoCloseable {
         budget.give(holder, less);
     }
 
-    /** How many bytes it holds. */
+    /** The bytes that it holds. */
     public synchronized long bytes() {
         return bytes;
     }
 
-    /** Gives all of it back. Closing it again does nothing. */
+    /** Returns all of it. A second call has no effect. */
     @Override
     public void close() {
         shrinkTo(0);

@@ -1,4 +1,4 @@
-/** What bounds the memory of all requests together: {@link dev.annals.kernel.memory.MemoryBudget}. */
+/** The limit on the memory of all requests together: {@link dev.annals.kernel.memory.MemoryBudget}. */
 @NullMarked
 package dev.annals.kernel.memory;
 

@@ -26,13 +26,13 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes connections to a database that does not answer. PostgreSQL ends a statement by itself once its {@code statement_timeout}
- * and {@code lock_timeout} are over. An answer that takes longer than both never comes: the path swallows packets, the server is
- * frozen, or a proxy has forgotten the connection.
+ * Closes connections to a database that does not answer. PostgreSQL ends a statement by itself after its {@code
+ * statement_timeout} and {@code lock_timeout}. An answer that takes longer than both never arrives: the path drops packets, the
+ * server is frozen, or a proxy has forgotten the connection.
  *
- * <p>The deadline is in the connection's own pipeline, behind the client's codec, so every statement, {@code BEGIN} and {@code
- * COMMIT} has it, whatever sends them. What was under way on a closed connection fails as on any lost connection, and a pool opens a
- * new one. Vert.x's own time limits do not suffice: its client for PostgreSQL answers a close with a goodbye, and then waits for the
+ * <p>The deadline is a handler in the connection's pipeline, behind the client's codec, so it applies to every statement,
+ * {@code BEGIN} and {@code COMMIT}. Statements on a closed connection fail as on any lost connection, and a pool opens a new
+ * one. The time limits of Vert.x do not suffice: its PostgreSQL client answers a close with a goodbye, and then waits for the
  * other end.
  *
  * <p>Safe for any thread.
@@ -56,10 +56,9 @@ public final class AnswerDeadline {
     /**
      * Watches no connection yet.
      *
-     * @param deadline how long one answer may take
-     * @param patience how long an answer may take until it is reported
-     * @param overdue is told the address of a database whose answer takes longer than that, again and again; called on the
-     *     connection's event loop
+     * @param deadline the longest time for one answer
+     * @param patience the time after which an answer is reported as overdue
+     * @param overdue gets the address of a database with an overdue answer, again and again, on the connection's event loop
      */
     public AnswerDeadline(Duration deadline, Duration patience, Consumer<InetSocketAddress> overdue) {
         this.deadlineNanos = deadline.toNanos();
@@ -67,7 +66,7 @@ public final class AnswerDeadline {
         this.overdue = overdue;
     }
 
-    /** Watches a connection that has logged in, from the next statement on. Returns the connection. */
+    /** Watches a connection after its login, from the next statement on. Returns the connection. */
     public <C extends SqlConnection> C on(C connection) {
         ChannelHandlerContext client = client(connection);
         if (client.executor().inEventLoop()) {
@@ -84,7 +83,7 @@ public final class AnswerDeadline {
             return;
         }
         Channel channel = client.channel();
-        // Probes find out whether the other end of an idle connection still exists.
+        // Probes detect whether the other end of an idle connection still exists.
         channel.config().setOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEPALIVE_IDLE_SECONDS);
         channel.config()
                 .setOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEPALIVE_INTERVAL_SECONDS);
@@ -104,7 +103,7 @@ public final class AnswerDeadline {
     }
 
     /**
-     * Closes the watched connections to this address whose other end was last heard before then, whatever is under way on them.
+     * Closes the watched connections to this address that have received nothing since then, with the statements on them.
      *
      * @param then by {@link System#nanoTime}
      */
@@ -114,7 +113,7 @@ public final class AnswerDeadline {
                 .forEach(watch -> watch.closeIfSilentSince(then));
     }
 
-    /** Closes the watched connections to this address on which nothing is under way, and whose other end was last heard before then. */
+    /** Closes the watched connections to this address that are idle and have received nothing since then. */
     public void closeIdleSilentSince(InetSocketAddress database, long then) {
         watches.stream()
                 .filter(watch -> watch.database.equals(database) && !watch.waits)
@@ -122,7 +121,7 @@ public final class AnswerDeadline {
     }
 
     /**
-     * Says which session of which server answers on a watched connection.
+     * Names the session of a watched connection.
      *
      * @param session equal for the same session only
      */
@@ -137,7 +136,7 @@ public final class AnswerDeadline {
         });
     }
 
-    /** The watched connections to this address that have waited for an answer for so long, and of which the session is known. */
+    /** The watched connections to this address that have waited for an answer for so long, and whose session is known. */
     public List<Waiting> waiting(InetSocketAddress database, Duration atLeast) {
         long now = System.nanoTime();
         return watches.stream()
@@ -147,7 +146,7 @@ public final class AnswerDeadline {
                 .toList();
     }
 
-    /** A connection that waits for an answer. Equal to a later one if nothing was sent or heard in between. */
+    /** A connection that waits for an answer. Equal to a later one if nothing was sent or received in between. */
     public static final class Waiting {
         private final Watch watch;
         private final long since;
@@ -197,13 +196,13 @@ public final class AnswerDeadline {
         }
     }
 
-    /** Closes a connection. What is under way on it fails as on any lost connection. */
+    /** Closes a connection. Its statements fail as on any lost connection. */
     public static void giveUp(SqlConnection connection) {
         Channel channel = client(connection).channel();
         channel.eventLoop().execute(() -> closeFirst(channel.pipeline()));
     }
 
-    /** Runs the action once the connection is closed, or at once if it is. */
+    /** Runs the action when the connection is closed, or at once if it is. */
     public static void whenClosed(SqlConnection connection, Runnable action) {
         var unused = client(connection).channel().closeFuture().addListener(closed -> action.run());
     }
@@ -214,7 +213,7 @@ public final class AnswerDeadline {
                 .channelHandlerContext();
     }
 
-    // Past all handlers: they would say goodbye, and wait for the other end to close, too.
+    // Bypasses all handlers, which would say goodbye and wait for the other end.
     private static void closeFirst(ChannelPipeline pipeline) {
         ChannelHandlerContext first = pipeline.firstContext();
         // A connection that is closed already has none.
@@ -231,10 +230,10 @@ public final class AnswerDeadline {
         private volatile @Nullable Object session;
         private int underWay;
         private volatile boolean waits;
-        /** Since when the first of them has been the first. */
+        /** The time since which the first statement has been the first. */
         private volatile long since;
 
-        /** When anything of the other end was last heard, be it a part of an answer. */
+        /** The time at which bytes last arrived, even a part of an answer. */
         private volatile long heard = System.nanoTime();
 
         private volatile @Nullable ChannelHandlerContext context;
@@ -293,7 +292,7 @@ public final class AnswerDeadline {
             }
         }
 
-        /** What was under way fails with the connection. The client would print the exception besides, for each connection. */
+        /** Statements fail with the connection. The client would also print the exception, for each connection. */
         @Override
         public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
             if (cause instanceof IOException) {

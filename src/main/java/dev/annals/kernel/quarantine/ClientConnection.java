@@ -10,10 +10,10 @@ public final class ClientConnection {
 
     private ClientConnection() {}
 
-    /** Drops the client together with everything it has not read. An orderly close would wait for that. */
+    /** Closes the connection with everything that the client has not read, for which an orderly close would wait. */
     public static void drop(HttpServerRequest request) {
         if (request.connection() instanceof ConnectionBase connection && request.version() != HttpVersion.HTTP_2) {
-            // Bypasses the handler that would first send what is still waiting.
+            // Bypasses the handler that would first send the waiting bytes.
             connection.channelHandlerContext().close().addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
         } else {
             request.response().reset();

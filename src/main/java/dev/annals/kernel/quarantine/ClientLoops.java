@@ -10,8 +10,8 @@ import java.time.Duration;
 import java.util.function.Predicate;
 
 /**
- * Event loops for connections to servers that are not trusted. What such a server makes its client compute does not delay requests, and
- * a connection to a database has a {@link PostgresGuard}.
+ * Event loops for connections to servers that are not trusted. Their computations do not delay requests, and connections to
+ * databases have a {@link PostgresGuard}.
  */
 public final class ClientLoops {
 
@@ -20,10 +20,10 @@ public final class ClientLoops {
     /**
      * Starts event loops. The caller closes them.
      *
-     * @param loops how many
-     * @param workers how many threads may block
-     * @param loginTime how long the login to a database may take
-     * @param scram whether to answer this first message of a database's SCRAM, which says how much there is to compute
+     * @param loops the number of loops
+     * @param workers the number of threads that may block
+     * @param loginTime the longest time for the login to a database
+     * @param scram whether to answer this first message of a database's SCRAM, which sets the number of iterations
      */
     public static Vertx start(int loops, int workers, Duration loginTime, Predicate<byte[]> scram) {
         VertxOptions options = new VertxOptions()

@@ -27,17 +27,17 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a connection if the head of a request is not complete in time, if there is no request for too long, or if its client takes
- * nothing of an answer for too long. It sees the bytes as they arrive; behind the codec it sees where requests begin and answers end.
- * The service gets one request at a time: the next one waits until the answer to the last has left. What waits in memory for the
- * client counts in {@link UnsentAnswers}.
+ * Closes a connection if the head of a request takes too long, if no request arrives for too long, or if its client reads
+ * nothing of an answer for too long. It sees the bytes as they arrive; behind the codec it sees the beginnings of requests and
+ * the ends of answers. The service gets one request at a time: the next one waits until the last answer has left. Bytes that
+ * wait for the client count in {@link UnsentAnswers}.
  */
 // The connection's other handlers see the outcome of a close or a write.
 @SuppressWarnings("FutureReturnValueIgnored")
 final class ConnectionGuard extends ChannelDuplexHandler {
 
     private static final int SMALL_HEAD_BYTES = 4_096;
-    /** How many requests a client may send ahead of an answer; more of them would take memory that nothing accounts for. */
+    /** The most requests that a client may send ahead of an answer; more would take uncounted memory. */
     private static final int MAX_AHEAD = 100;
 
     private static final long NEVER = Long.MAX_VALUE;
@@ -50,27 +50,27 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     private final Requests requests = new Requests();
 
     private boolean watching;
-    /** Whether the service has a request whose answer has not left. */
+    /** Whether the service has a request without a complete answer. */
     private boolean busy;
 
     private boolean inBody;
-    /** Whether the head of a request has begun that has to be complete at the deadline. */
+    /** Whether an incomplete head has the deadline. */
     private boolean inHead;
-    /** What has come of a head that is not complete. */
+    /** The bytes of an incomplete head. */
     private int headBytes;
 
     private boolean framed;
     private long deadline;
-    /** What counts in {@link #unsentAnswers}. */
+    /** The bytes that count in {@link #unsentAnswers}. */
     private long counted;
-    /** How many bytes of the answer are the same in memory for all clients. */
+    /** The bytes of the answer that all clients share in memory. */
     private long shared;
 
     private @Nullable ChannelHandlerContext context;
     private final Unsent unsent = new Unsent();
     private @Nullable ScheduledFuture<?> look;
 
-    /** @param largeHeads how many connections have a large head that is not complete */
+    /** @param largeHeads the number of connections with a large incomplete head */
     ConnectionGuard(ConnectionRules rules, AtomicInteger largeHeads, UnsentAnswers unsentAnswers) {
         this.rules = rules;
         this.headNanos = rules.headTime().toNanos();
@@ -125,7 +125,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Closes the connection together with what waits on it. */
+    /** Closes the connection with everything that waits on it. */
     void cutOff() {
         ChannelHandlerContext there = Objects.requireNonNull(context, "it has written");
         there.executor().execute(there::close);
@@ -146,7 +146,8 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
         int decoded = requests.decoded;
         context.fireChannelRead(message);
-        // Also behind a request that is being answered: the codec keeps the next head until it is complete.
+        // This also applies behind a request that is being answered: the codec keeps the next head until it is
+        // complete.
         if (requests.decoded == decoded && !inBody && !framed) {
             addToHead(context, bytes);
         }
@@ -159,14 +160,14 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             return;
         }
         if (busy) {
-            // The answer that is under way would be mixed up with a refusal.
+            // A refusal would mix with the answer that is under way.
             context.close();
         } else {
             refuse(context, rules.tooManyHeads());
         }
     }
 
-    /** Whether there is a codec, behind which requests are seen. */
+    /** Whether the pipeline has a codec, behind which requests are seen. */
     private boolean watch(ChannelPipeline pipeline) {
         ChannelHandlerContext codec = pipeline.context(HttpResponseEncoder.class);
         if (codec == null) {
@@ -177,15 +178,15 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     }
 
     /**
-     * Where HTTP/2 is not turned off, which the management port has no setting for, the codec is chosen by the first bytes: they
-     * come here after that, and before they come to the codec.
+     * Handles ports with HTTP/2, which cannot be turned off for the management port. There, the first bytes choose the codec:
+     * they arrive here afterwards, and before the codec.
      */
     private final class Choice extends ChannelInboundHandlerAdapter {
 
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
             if (!watch(context.pipeline())) {
-                // HTTP/2, whose frames the guard does not understand. In TLS, it has been agreed upon.
+                // The guard does not understand HTTP/2's frames. In TLS, both ends have agreed on it.
                 if (context.pipeline().get(SslHandler.class) == null) {
                     ReferenceCountUtil.release(message);
                     context.close();
@@ -200,7 +201,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Looks at the clock again after this time, and before any deadline that may be set until then. */
+    /** Checks the deadlines after this time, and before any deadline that may be set until then. */
     private void lookIn(ChannelHandlerContext context, long nanos) {
         look = context.executor().schedule(() -> look(context), Math.min(nanos, headNanos), TimeUnit.NANOSECONDS);
     }
@@ -231,16 +232,16 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         inHead = false;
     }
 
-    /** What waits for the client to take it. */
+    /** The bytes that wait for the client. */
     private static final class Unsent {
         private long bytes;
         private long messages;
-        /** Of the first message; a file is one message, and does not count as bytes. */
+        /** The progress of the first message; a file is one message, and its bytes do not count. */
         private long progress;
 
         private long changed;
 
-        /** For how many nanoseconds all of it has been as it is; 0 where nothing waits. */
+        /** The nanoseconds for which none of it was taken; 0 if nothing waits. */
         long notTakenFor(ChannelHandlerContext context, long now) {
             ChannelOutboundBuffer out = context.channel().unsafe().outboundBuffer();
             if (out == null || out.isEmpty()) {
@@ -257,13 +258,13 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Sits behind the codec. */
+    /** The handler behind the codec. */
     private final class Requests extends ChannelDuplexHandler {
 
-        /** What has been decoded of the requests that wait. */
+        /** The decoded parts of the waiting requests. */
         private final Deque<Object> waiting = new ArrayDeque<>();
 
-        /** How many parts of requests the codec has made so far. */
+        /** The number of parts of requests that the codec has decoded. */
         private int decoded;
 
         private int ahead;
@@ -287,7 +288,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
 
         private void pass(ChannelHandlerContext context, Object message) {
             if (message instanceof HttpRequest request) {
-                // The offer of HTTP/2 is not taken up.
+                // Declines the offer of HTTP/2.
                 request.headers().remove(HttpHeaderNames.UPGRADE);
                 inHead = false;
                 busy = true;
@@ -300,7 +301,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             context.fireChannelRead(message);
         }
 
-        /** Nothing more is read while a whole request waits already. */
+        /** Reads nothing while a whole request waits. */
         @Override
         public void read(ChannelHandlerContext context) {
             if (waiting.isEmpty()) {
@@ -326,7 +327,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             }
         }
 
-        /** A buffer that cannot be written is one for all clients, except that TLS encrypts it for each. */
+        /** A read-only buffer is shared by all clients, except that TLS encrypts it for each. */
         private boolean isShared(ChannelHandlerContext context, HttpContent part) {
             return part.content().isReadOnly() && context.pipeline().get(SslHandler.class) == null;
         }
@@ -340,14 +341,14 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             busy = false;
             shared = 0;
             if (counted > 0) {
-                // What has just been sent still counts as pending.
+                // Bytes that were just sent still count as pending.
                 context.executor().execute(() -> count(context, false));
             }
             // The rest of a body is no longer needed.
             inHead = !inBody && headBytes > 0;
             deadline = System.nanoTime() + (inBody || inHead ? headNanos : idleNanos);
             if (!waiting.isEmpty()) {
-                // Not at once: a handler further on may be in the middle of its own work.
+                // Runs later: a handler further on may be in the middle of its work.
                 context.executor().execute(() -> next(context));
             }
         }
@@ -360,7 +361,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
                 }
                 pass(context, message);
             }
-            // It sends what has been answered meanwhile.
+            // This sends the answers that were made meanwhile.
             context.fireChannelReadComplete();
             if (wantsToRead && waiting.isEmpty()) {
                 wantsToRead = false;

@@ -12,16 +12,16 @@ public interface ConnectionRules {
     /** Called once when an admitted connection is closed. */
     void left(InetSocketAddress from);
 
-    /** How long the head of a request may take, from its first byte. */
+    /** The longest time for the head of a request, from its first byte. */
     Duration headTime();
 
-    /** How long a connection may have no request, and how long a client may take nothing of an answer. */
+    /** The longest time without a request, and without progress of an answer. */
     Duration idleTime();
 
-    /** How many connections may have sent more than 4 KiB of a head that is not complete. */
+    /** The most connections with more than 4 KiB of an incomplete head. */
     int largeHeads();
 
-    /** How many bytes of answers may wait in memory until their clients take them, on all connections together. */
+    /** The most bytes of answers that wait in memory for clients, on all connections together. */
     long unsentBytes();
 
     /** Called when a client is cut off because more bytes than {@link #unsentBytes} wait. */

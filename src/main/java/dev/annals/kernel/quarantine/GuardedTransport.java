@@ -22,16 +22,16 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The JDK's sockets as Vert.x's transport, with {@link ConnectionRules} for each connection that comes in and a {@link
- * LoginDeadline} for each that goes out to a database. Vert.x and Quarkus show a connection to the service with its first
- * complete request, and a connection to a database after its login. A transport sees both from the start.
+ * The JDK's sockets as Vert.x's transport, with {@link ConnectionRules} for each incoming connection and a {@link
+ * LoginDeadline} for each outgoing one to a database. Vert.x and Quarkus show the service a connection only with its first
+ * complete request, and a connection to a database only after its login. A transport sees both from the start.
  */
 public abstract class GuardedTransport implements Transport {
 
-    /** Asked once for each port. */
+    /** Makes the rules of one port. */
     protected abstract ConnectionRules rules();
 
-    /** How long the login to a database may take. */
+    /** The longest time for the login to a database. */
     protected abstract Duration loginTime();
 
     @Override

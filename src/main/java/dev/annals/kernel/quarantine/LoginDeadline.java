@@ -47,7 +47,7 @@ final class LoginDeadline extends ChannelOutboundHandlerAdapter {
         return code == SSL_REQUEST || code == VERSION_3;
     }
 
-    /** Of a connection's first message: one of the above if a login begins. */
+    /** The code of a connection's first message: one of the above if a login begins. */
     static int code(Object message) {
         return message instanceof ByteBuf bytes && bytes.readableBytes() >= 2 * Integer.BYTES
                 ? bytes.getInt(bytes.readerIndex() + Integer.BYTES)

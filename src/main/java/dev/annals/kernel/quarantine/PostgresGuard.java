@@ -11,10 +11,10 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends a connection to a PostgreSQL server that sends what its client would pay for: it keeps messages up to their end, however long, makes
- * room for arrays as they are announced, computes as many iterations of SCRAM as it is asked for, and logs what it does not expect. The
- * guard sees the bytes behind TLS and before the client's codec. What it allows is enough for statements that return a few columns of a
- * few rows.
+ * Closes a connection to a PostgreSQL server that sends messages that cost the client too much: the client buffers messages of
+ * any length, makes room for arrays as announced, computes as many SCRAM iterations as requested, and logs unexpected messages.
+ * The guard sees the bytes behind TLS and before the client's codec. Its limits are enough for statements that return a few
+ * columns of a few rows.
  *
  * <p>Formats are those of PostgreSQL's documentation, "Message Formats".
  */
@@ -25,13 +25,13 @@ final class PostgresGuard extends ChannelDuplexHandler {
     /** An error can repeat a whole record. */
     private static final int MAX_MESSAGE_BYTES = 262_144;
 
-    /** Of a message that is looked into. */
+    /** The most bytes of a message that the guard reads. */
     private static final int MAX_KEPT_BYTES = 4_096;
 
-    // Until the client sends something again.
+    // The most bytes between two messages of the client.
     private static final int MAX_BYTES = 1_048_576;
     private static final int MAX_MESSAGES = 64;
-    /** Each row of a batch may have some of a trigger. */
+    /** A trigger may send some for each row of a batch. */
     private static final int MAX_NOTICES = 10_000;
 
     private static final int MAX_COLUMNS = 16;
@@ -42,11 +42,14 @@ final class PostgresGuard extends ChannelDuplexHandler {
     private static final char AUTHENTICATION = 'R';
     private static final char COLUMNS = 'T';
     private static final String NOTICES = "NS";
-    /** Behind a login or a statement: neither notifications, nor copies, nor portals that are suspended. */
+    /** Messages after a login or a statement: neither notifications, nor copies, nor suspended portals. */
     private static final String EXPECTED = NOTICES + AUTHENTICATION + COLUMNS + "KEZDC123nt";
 
     private static final int SASL_CONTINUE = 11;
-    /** In the system table pg_type: bool, int8, int2, int4, text, bpchar, varchar, uuid and void. None of them needs room of its own. */
+    /**
+     * Of the system table pg_type: bool, int8, int2, int4, text, bpchar, varchar, uuid and void, which need no room of their
+     * own.
+     */
     private static final Set<Integer> TYPES = Set.of(16, 20, 21, 23, 25, 1042, 1043, 2950, 2278);
 
     private final Predicate<byte[]> scram;
@@ -63,7 +66,7 @@ final class PostgresGuard extends ChannelDuplexHandler {
 
     private final byte[] head = new byte[HEAD_BYTES];
     private int headBytes;
-    /** Of the message whose head is complete. */
+    /** The bytes left of the current message. */
     private int left;
 
     private byte @Nullable [] kept;

@@ -2,7 +2,10 @@ package dev.annals.kernel.quarantine;
 
 import java.io.Serial;
 
-/** A server sent what no honest one sends, and the connection to it is closed. The message is a sentence about the server. */
+/**
+ * A server sent a message that no honest server sends, and its connection is closed. The message is a sentence about the
+ * server.
+ */
 public final class RefusedAnswerException extends RuntimeException {
 
     @Serial

@@ -4,16 +4,15 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The answers of one port that wait in memory until their clients take them. If they have more bytes than {@link
- * ConnectionRules#unsentBytes}, the clients that have taken nothing for the longest are cut off. Clients that take their answers are
- * served meanwhile, whatever others leave.
+ * The answers of one port that wait in memory for their clients. Beyond {@link ConnectionRules#unsentBytes}, the clients that
+ * have read nothing for the longest are cut off, so that clients that read are served.
  *
  * <p>Safe for any thread.
  */
 final class UnsentAnswers {
 
     private final ConnectionRules rules;
-    /** The bytes of each connection. The first one has taken nothing for the longest. */
+    /** The bytes of each connection, from the one that has read nothing for the longest. */
     private final Map<ConnectionGuard, Long> bytes = new LinkedHashMap<>();
 
     private long total;
@@ -23,9 +22,9 @@ final class UnsentAnswers {
     }
 
     /**
-     * Counts what waits on a connection, in place of what waited there before.
+     * Sets the waiting bytes of a connection.
      *
-     * @param taken whether the client has taken something since
+     * @param taken whether the client has read some since
      */
     synchronized void count(ConnectionGuard connection, long unsent, boolean taken) {
         Long before = taken || unsent == 0 ? bytes.remove(connection) : bytes.get(connection);

@@ -21,7 +21,7 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 
-/** Archives over HTTP, at {@code /v1/projects/{project}/archives}: which there are, not the files themselves. */
+/** Descriptions of archives over HTTP, at {@code /v1/projects/{project}/archives}. The files are elsewhere. */
 @Path("/v1/projects/{project}/archives")
 @Produces(MediaType.APPLICATION_JSON)
 public class ArchiveResource {
@@ -38,7 +38,7 @@ public class ArchiveResource {
         this.commands = commands;
     }
 
-    /** Some of a project's archives, in the order of their records. */
+    /** Lists a project's archives in the order of their records. */
     @GET
     @Requires(Scope.AUDIT)
     public Uni<Response> listArchives(@PathParam("project") String project, @Context UriInfo uri) {
@@ -48,7 +48,7 @@ public class ArchiveResource {
                 .map(listed -> listed.answer("archives", SIZE, archive -> archive::write));
     }
 
-    /** Notes an archive, which the caller has made and checked; the same may be sent again. */
+    /** Records an archive that the caller has written and checked. The request may be repeated. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Scope.ADMIN)
@@ -57,7 +57,10 @@ public class ArchiveResource {
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {
         return commands.run(
-                        project, http, NewArchive::read, (found, made) -> archives.note(found, made, Actor.of(request)))
+                        project,
+                        http,
+                        Archives.NewArchive::read,
+                        (found, made) -> archives.note(found, made, Actor.of(request)))
                 .map(archive -> JsonBody.answer(Response.Status.CREATED, SIZE, archive::write));
     }
 }

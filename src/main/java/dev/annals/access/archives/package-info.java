@@ -1,4 +1,4 @@
-/** Archives of records, as far as the service knows them. */
+/** Descriptions of archives of records. */
 @NullMarked
 package dev.annals.access.archives;
 

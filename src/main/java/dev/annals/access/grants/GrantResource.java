@@ -40,7 +40,7 @@ public class GrantResource {
         this.commands = commands;
     }
 
-    /** Some of a project's grants, in the order in which they were made, also those that were revoked. */
+    /** Lists a project's grants, revoked ones too, in the order in which they were made. */
     @GET
     @Requires(Scope.AUDIT)
     public Uni<Response> listGrants(@PathParam("project") String project, @Context UriInfo uri) {
@@ -50,7 +50,7 @@ public class GrantResource {
                 .map(listed -> listed.answer("grants", SIZE, grant -> grant::write));
     }
 
-    /** Opens a project to whoever has a claim. */
+    /** Opens a project to the identities with a claim. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Scope.ADMIN)
@@ -59,11 +59,14 @@ public class GrantResource {
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {
         return commands.run(
-                        project, http, NewGrant::read, (found, asked) -> grants.make(found, asked, Actor.of(request)))
+                        project,
+                        http,
+                        IdentityGrants.NewGrant::read,
+                        (found, asked) -> grants.make(found, asked, Actor.of(request)))
                 .map(made -> JsonBody.answer(Response.Status.CREATED, SIZE, made::write));
     }
 
-    /** Revokes a grant; the same may be sent again. It stays in the list. */
+    /** Revokes a grant, which stays in the list. The request may be repeated. */
     @DELETE
     @Path("/{id}")
     @Requires(Scope.ADMIN)

@@ -12,7 +12,7 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 
-/** Who has come by way of the OpenID provider: {@code GET /v1/identities}. */
+/** The identities that have used a grant: {@code GET /v1/identities}. */
 @Path("/v1/identities")
 @Produces(MediaType.APPLICATION_JSON)
 public class IdentityResource {
@@ -25,7 +25,7 @@ public class IdentityResource {
         this.grants = grants;
     }
 
-    /** Some of the identities, in the order of their ids. */
+    /** Lists identities in the order of their ids. */
     @GET
     @Requires(Scope.AUDIT)
     public Uni<Response> listIdentities(@Context UriInfo uri) {

@@ -1,4 +1,4 @@
-/** Which identities of a provider may use which project. */
+/** Grants, which open projects to identities of an OpenID provider. */
 @NullMarked
 package dev.annals.access.grants;
 

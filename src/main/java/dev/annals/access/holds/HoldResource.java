@@ -38,7 +38,7 @@ public class HoldResource {
         this.commands = commands;
     }
 
-    /** Some of a project's holds, in the order in which they were set, also those that were lifted. */
+    /** Lists a project's holds, lifted ones too, in the order in which they were set. */
     @GET
     @Requires(Scope.AUDIT)
     public Uni<Response> listHolds(@PathParam("project") String project, @Context UriInfo uri) {
@@ -56,11 +56,15 @@ public class HoldResource {
             @PathParam("project") String project,
             @Context HttpServerRequest http,
             @Context ContainerRequestContext request) {
-        return commands.run(project, http, NewHold::read, (found, asked) -> holds.set(found, asked, Actor.of(request)))
+        return commands.run(
+                        project,
+                        http,
+                        Holds.NewHold::read,
+                        (found, asked) -> holds.set(found, asked, Actor.of(request)))
                 .map(hold -> JsonBody.answer(Response.Status.CREATED, SIZE, hold::write));
     }
 
-    /** Lifts a hold; the same may be sent again. What is known of it stays. */
+    /** Lifts a hold, which stays in the list. The request may be repeated. */
     @POST
     @Path("/{id}/lift")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -73,9 +77,8 @@ public class HoldResource {
         return commands.run(
                         project,
                         http,
-                        Lifting::read,
-                        (found, lifting) ->
-                                holds.lift(found, ProjectCommands.id(id, "hold"), lifting.reason(), Actor.of(request)))
+                        Holds::readReason,
+                        (found, reason) -> holds.lift(found, ProjectCommands.id(id, "hold"), reason, Actor.of(request)))
                 .map(lifted -> JsonBody.answer(Response.Status.OK, SIZE, lifted::write));
     }
 }

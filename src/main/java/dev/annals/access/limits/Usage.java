@@ -15,6 +15,8 @@ import io.vertx.core.Vertx;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
+import jakarta.ws.rs.container.ContainerRequestContext;
+import jakarta.ws.rs.container.ContainerResponseContext;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,6 +25,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
+import org.jboss.resteasy.reactive.server.ServerResponseFilter;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -200,7 +203,14 @@ public class Usage {
         running.computeIfPresent(key, (same, count) -> count == 1 ? null : (Integer) (count - 1));
     }
 
-    /** The fields {@code RateLimit-Policy} and {@code RateLimit} of an answer to a caller with limits. */
+    /** Adds {@code RateLimit-Policy} and {@code RateLimit} to answers to callers with limits. */
+    @ServerResponseFilter
+    void addHeaders(ContainerRequestContext request, ContainerResponseContext response) {
+        if (request.getProperty(Limited.PROPERTY) instanceof Limited caller && caller.isLimited()) {
+            describe(caller, response.getHeaders()::putSingle);
+        }
+    }
+
     void describe(Limited caller, BiConsumer<String, String> headers) {
         List<String> quotas = new ArrayList<>();
         List<String> left = new ArrayList<>();

@@ -192,6 +192,16 @@ public class Provider {
         }
     }
 
+    /** A token that does not count. The message tells its sender why. */
+    public static final class BadToken extends Exception {
+
+        private static final long serialVersionUID = 1;
+
+        BadToken(String why) {
+            super(why);
+        }
+    }
+
     /** Takes a checked exception through a function that may throw none. */
     private static final class Refusal extends RuntimeException {
 

@@ -3,7 +3,6 @@ package dev.annals.access.projects;
 import dev.annals.access.caller.Scope;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.kernel.http.ProblemException;
-import dev.annals.kernel.http.ProblemType;
 import dev.annals.kernel.http.RequestBodies;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
@@ -12,7 +11,7 @@ import java.util.UUID;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 
-/** What all requests have in common that name a project in their path, and say in their body what to do. */
+/** Commands: requests with a project in their path and a JSON body. */
 @ApplicationScoped
 public class ProjectCommands {
 
@@ -28,7 +27,7 @@ public class ProjectCommands {
      * Reads the body, then looks the project up, then runs the command.
      *
      * @param project its id or its name
-     * @param read reads the body; throws a {@link ProblemException} where it is wrong
+     * @param read reads the body; throws a {@link ProblemException} if it is wrong
      */
     public <C, T> Uni<T> run(
             String project, HttpServerRequest http, Function<byte[], C> read, BiFunction<Project, C, Uni<T>> command) {
@@ -39,15 +38,15 @@ public class ProjectCommands {
     }
 
     /**
-     * The id of something that a project has, as a path names it.
+     * Parses the id of a project's thing in a path.
      *
-     * @param what it is, for people
-     * @throws ProblemException {@code not-found} if it is none
+     * @param what its noun, for the caller
+     * @throws ProblemException {@code not-found} if the text is no id
      */
     public static UUID id(String text, String what) {
         UUID id = CanonicalGuid.parse(text);
         if (id == null) {
-            throw new ProblemException(ProblemType.NOT_FOUND, "The project has no " + what + " with this id.");
+            throw Projects.unknown(what);
         }
         return id;
     }

@@ -8,7 +8,6 @@ import dev.annals.access.tokens.AccessTokens;
 import dev.annals.access.tokens.IssuedToken;
 import dev.annals.access.tokens.TokenHash;
 import dev.annals.access.tokens.TokenText;
-import dev.annals.access.tokens.ViewerLink;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Sql;
@@ -27,10 +26,12 @@ import io.vertx.mutiny.sqlclient.SqlClient;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.security.SecureRandom;
+import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -69,7 +70,22 @@ public class Projects {
         this.tokens = tokens;
     }
 
-    /** A token that was made now. */
+    /**
+     * A new link to the viewer.
+     *
+     * @param token shown only once
+     * @param id of the token
+     * @param subjectId the link shows the records about this subject; null for any
+     * @param actorId the link shows this actor's records; null for any
+     */
+    public record ViewerLink(
+            String token,
+            UUID id,
+            @Nullable String subjectId,
+            @Nullable String actorId,
+            OffsetDateTime expiresAt) {}
+
+    /** A new token, shown only once. */
     record NewToken(IssuedToken issued, String token) {}
 
     /**
@@ -187,16 +203,7 @@ public class Projects {
      * @return fails with {@code not-found}
      */
     public Uni<IssuedToken> token(UUID projectId, UUID id) {
-        return DatabaseFailure.retried(FIND_TOKEN_BY_ID
-                        .bind("project_id", projectId)
-                        .bind("id", id)
-                        .execute(pool))
-                .map(rows -> rows.iterator().hasNext()
-                        ? IssuedToken.of(rows.iterator().next())
-                        : null)
-                .onItem()
-                .ifNull()
-                .failWith(Projects::noSuchToken);
+        return one(FIND_TOKEN_BY_ID.bind("project_id", projectId).bind("id", id), pool, IssuedToken::of, "token");
     }
 
     /** Makes a token for a project. */
@@ -308,7 +315,12 @@ public class Projects {
         return run(command, actor, pool);
     }
 
-    private static Uni<RowSet<Row>> run(Binds command, Actor actor, SqlClient client) {
+    /**
+     * Runs a command that changes something, and records the actor in its event.
+     *
+     * @return fails with a {@link ProblemException} if a constraint refuses it
+     */
+    public static Uni<RowSet<Row>> run(Binds command, Actor actor, SqlClient client) {
         return command.bind("actor_token", actor.token())
                 .bind("address", actor.address())
                 .execute(client)
@@ -316,8 +328,27 @@ public class Projects {
                 .transform(Projects::explained);
     }
 
-    /** The constraint says what is wrong. */
-    public static Throwable explained(PgException failure) {
+    /**
+     * Finds one thing of a project.
+     *
+     * @param what its noun, for the caller
+     * @return fails with {@code not-found}
+     */
+    public static <T> Uni<T> one(Binds find, Pool pool, Function<Row, T> read, String what) {
+        return DatabaseFailure.retried(find.execute(pool)).map(rows -> {
+            if (!rows.iterator().hasNext()) {
+                throw unknown(what);
+            }
+            return read.apply(rows.iterator().next());
+        });
+    }
+
+    static ProblemException unknown(String what) {
+        return new ProblemException(ProblemType.NOT_FOUND, "The project has no " + what + " with this id.");
+    }
+
+    /** Explains a failure by the constraint that it names. */
+    private static Throwable explained(PgException failure) {
         return switch (Optional.ofNullable(failure.getConstraint()).orElse("")) {
             case "project_known",
                     "access_token_project_fkey",
@@ -328,11 +359,9 @@ public class Projects {
                         ProblemType.ARCHIVE_NOT_NEXT,
                         "The file does not begin with the record behind archived_through, or ends behind the project's log."
                                 + " Another archive may have been noted meanwhile: see the project.");
-            case "access_token_known" -> noSuchToken();
-            case "legal_hold_known" ->
-                new ProblemException(ProblemType.NOT_FOUND, "The project has no hold with this id.");
-            case "identity_grant_known" ->
-                new ProblemException(ProblemType.NOT_FOUND, "The project has no grant with this id.");
+            case "access_token_known" -> unknown("token");
+            case "legal_hold_known" -> unknown("hold");
+            case "identity_grant_known" -> unknown("grant");
             case "access_token_live" ->
                 new ProblemException(
                         ProblemType.TOKEN_ENDED,
@@ -374,9 +403,5 @@ public class Projects {
 
     private static ProblemException noSuchProject() {
         return new ProblemException(ProblemType.NOT_FOUND, "There is no project with this id or name.");
-    }
-
-    private static ProblemException noSuchToken() {
-        return new ProblemException(ProblemType.NOT_FOUND, "The project has no token with this id.");
     }
 }

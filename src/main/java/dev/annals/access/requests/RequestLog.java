@@ -164,7 +164,7 @@ class RequestLog {
         Optional<Caller> caller = Caller.ofRequest(routing);
         @Nullable String agent = request.getHeader("User-Agent");
         return new RequestLine(
-                Trace.of(request.headers().getAll("traceparent")),
+                RequestLine.Trace.of(request.headers().getAll("traceparent")),
                 RequestLine.cut(request.method().name(), RequestLine.MAX_METHOD),
                 operation.name(),
                 // Without the query: it may name people.

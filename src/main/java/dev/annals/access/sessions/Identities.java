@@ -4,9 +4,9 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.annals.access.caller.Scope;
 import dev.annals.access.limits.Limits;
-import dev.annals.access.openid.BadToken;
 import dev.annals.access.openid.ProvenToken;
 import dev.annals.access.openid.Provider;
+import dev.annals.access.openid.Provider.BadToken;
 import dev.annals.access.openid.SignIn;
 import dev.annals.access.tokens.AccessTokens;
 import dev.annals.access.tokens.LookUpBounds;
@@ -40,6 +40,11 @@ public class Identities {
 
     private static final Sql FIND_IDENTITY_GRANTS = Sql.named("access/sessions/find_identity_grants");
     private static final Sql ENTER_IDENTITY = Sql.named("access/sessions/enter_identity");
+    /** Browsers accept this name only over TLS, for this host alone. */
+    private static final String SECURE_COOKIE = "__Host-annals-session";
+    /** For http on the loopback. */
+    private static final String PLAIN_COOKIE = "annals-session";
+
     private static final int KNOWN = 10_000;
     private static final String TOO_MANY = "Too many identities are being looked up. Send the request again later.";
 
@@ -83,10 +88,21 @@ public class Identities {
         return provider.takesBearers() && text.startsWith("eyJ");
     }
 
-    /** The cookie of somebody who has signed in; null if there is none, or nobody can. */
+    /**
+     * The name of the viewer's session cookie. It contains the provider's ID token, which is checked with every request as bearer
+     * tokens are. Scripts cannot read it, and requests that begin on other sites do not carry it.
+     */
+    String sessionCookie() {
+        return signIn.isSecure() ? SECURE_COOKIE : PLAIN_COOKIE;
+    }
+
+    /**
+     * The session cookie of a request; null if it has none, or sign-in is not configured. With TLS, no other cookie counts: a
+     * neighbouring host could have set it.
+     */
     @Nullable
     Cookie session(Map<String, Cookie> cookies) {
-        return provider.takesSignIns() ? Session.cookie(cookies, signIn.isSecure()) : null;
+        return provider.takesSignIns() ? cookies.get(sessionCookie()) : null;
     }
 
     /**

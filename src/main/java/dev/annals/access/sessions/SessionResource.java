@@ -1,9 +1,9 @@
 package dev.annals.access.sessions;
 
 import dev.annals.access.caller.Requires;
-import dev.annals.access.openid.BadToken;
 import dev.annals.access.openid.ProvenToken;
 import dev.annals.access.openid.Provider;
+import dev.annals.access.openid.Provider.BadToken;
 import dev.annals.access.openid.SignIn;
 import dev.annals.access.tokens.AccessTokens;
 import dev.annals.kernel.connection.TrustedProxies;
@@ -43,12 +43,15 @@ public class SessionResource {
     /** For as long as somebody may take to sign in. */
     private static final long SIGN_IN_SECONDS = 600;
 
+    private final Identities identities;
     private final Provider provider;
     private final SignIn signIn;
     private final AccessTokens tokens;
     private final TrustedProxies proxies;
 
-    SessionResource(Provider provider, SignIn signIn, AccessTokens tokens, TrustedProxies proxies) {
+    SessionResource(
+            Identities identities, Provider provider, SignIn signIn, AccessTokens tokens, TrustedProxies proxies) {
+        this.identities = identities;
         this.proxies = proxies;
         this.provider = provider;
         this.signIn = signIn;
@@ -58,7 +61,7 @@ public class SessionResource {
     /** Whether people can sign in, and who has. */
     @GET
     public Uni<Response> showSession(@Context ContainerRequestContext request) {
-        Cookie cookie = provider.takesSignIns() ? Session.cookie(request.getCookies(), signIn.isSecure()) : null;
+        Cookie cookie = identities.session(request.getCookies());
         return cookie == null
                 ? Uni.createFrom().item(shown(null))
                 : provider.idToken(cookie.getValue())
@@ -109,7 +112,7 @@ public class SessionResource {
                 .map(done -> back("").header(
                                 HttpHeaders.SET_COOKIE,
                                 cookie(
-                                        Session.name(signIn.isSecure()),
+                                        identities.sessionCookie(),
                                         done.idToken(),
                                         Math.max(
                                                 0,
@@ -141,7 +144,7 @@ public class SessionResource {
     @NonBlocking
     public Response signOut() {
         return Response.noContent()
-                .header(HttpHeaders.SET_COOKIE, cookie(Session.name(signIn.isSecure()), "", 0, "Strict"))
+                .header(HttpHeaders.SET_COOKIE, cookie(identities.sessionCookie(), "", 0, "Strict"))
                 .build();
     }
 

@@ -5,9 +5,8 @@ import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
 import dev.annals.access.limits.Limited;
 import dev.annals.access.limits.Usage;
-import dev.annals.access.openid.BadToken;
+import dev.annals.access.openid.Provider.BadToken;
 import dev.annals.access.tokens.AccessTokens;
-import dev.annals.kernel.connection.ClientAddress;
 import dev.annals.kernel.connection.TrustedProxies;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
@@ -161,15 +160,13 @@ public class TokenFilter {
         if (token.isEmpty() || token.length() > MAX_LENGTH) {
             throw tokens.refused(sender.address(), "This is not a token that the service issued.");
         }
-        return tokens.callerOf(token, () -> ClientAddress.of(sender.address().get()))
-                .map(caller -> {
-                    if (caller == null) {
-                        throw tokens.refused(
-                                sender.address(),
-                                "The token is unknown, or has ended. Ask the administrator for a new one.");
-                    }
-                    return caller;
-                });
+        return tokens.callerOf(token, sender.address()).map(caller -> {
+            if (caller == null) {
+                throw tokens.refused(
+                        sender.address(), "The token is unknown, or has ended. Ask the administrator for a new one.");
+            }
+            return caller;
+        });
     }
 
     private Uni<Caller> identity(Uni<Identity> found, Sender sender, Function<Identity, Caller> choose) {

@@ -8,7 +8,6 @@ import dev.annals.access.caller.Scope;
 import dev.annals.access.caller.View;
 import dev.annals.access.limits.Limits;
 import dev.annals.kernel.config.AnnalsConfig;
-import dev.annals.kernel.connection.ClientAddress;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
@@ -70,7 +69,6 @@ public class AccessTokens {
     /** Tokens that were recently looked up and not found. */
     private final Cache<TokenHash, Boolean> unknown;
 
-    private final FailedAuthentications failed = new FailedAuthentications();
     private final TokenFailures failures;
     private final Bulkhead lane;
     /** For addresses with too many failures, because a valid token may come from there, too. */
@@ -90,7 +88,7 @@ public class AccessTokens {
                 .maximumSize(10_000)
                 .expireAfterWrite(limits.recheck())
                 .build();
-        this.failures = new TokenFailures(limits);
+        this.failures = new TokenFailures(limits.failures());
         this.lane = new Bulkhead(lookUps.atATime(), lookUps.waiting(), LookUpBounds.WAIT, TOO_MANY);
         this.suspectLane = new Bulkhead(1, WAITING_SUSPECTS, LookUpBounds.WAIT, TOO_MANY);
     }
@@ -106,7 +104,7 @@ public class AccessTokens {
     /**
      * Finds the caller that a token belongs to; null if the token is unknown.
      *
-     * @param address where the request comes from: a {@link ClientAddress}
+     * @param address the sender's
      */
     public Uni<@Nullable Caller> callerOf(String token, Supplier<String> address) {
         // Most tokens are known: they are found by their hash alone.
@@ -133,7 +131,7 @@ public class AccessTokens {
                     hash,
                     same -> inTurn(same, suspectLane)
                             .onFailure(ProblemException.class)
-                            .transform(full -> failures.problem()));
+                            .transform(full -> TokenFailures.problem()));
         }
         return lookUps.computeIfAbsent(hash, same -> inTurn(same, lane));
     }
@@ -146,11 +144,9 @@ public class AccessTokens {
      */
     public ProblemException refused(Supplier<String> address, String detail) {
         String sender = address.get();
-        failed.add(sender);
-        String client = ClientAddress.of(sender);
-        boolean tooMany = failures.tooMany(client);
-        failures.add(client);
-        return tooMany ? failures.problem() : new ProblemException(ProblemType.UNAUTHORIZED, detail);
+        boolean tooMany = failures.tooMany(sender);
+        failures.add(sender);
+        return tooMany ? TokenFailures.problem() : new ProblemException(ProblemType.UNAUTHORIZED, detail);
     }
 
     /**
@@ -159,8 +155,8 @@ public class AccessTokens {
      * @throws ProblemException {@code too-many-failures}
      */
     public void requireFewFailures(Supplier<String> address) {
-        if (failures.tooMany(ClientAddress.of(address.get()))) {
-            throw failures.problem();
+        if (failures.tooMany(address.get())) {
+            throw TokenFailures.problem();
         }
     }
 
@@ -266,14 +262,8 @@ public class AccessTokens {
         return changes.get();
     }
 
-    /** What had no valid token since it was last asked. */
-    List<FailedAuthentications.Failures> takeFailed() {
-        return failed.take();
-    }
-
-    /** It could not be recorded. */
-    void giveBackFailed(List<FailedAuthentications.Failures> failures) {
-        failed.giveBack(failures);
+    TokenFailures failures() {
+        return failures;
     }
 
     /** The tokens that were used and are to be noted, which is then the caller's task. */

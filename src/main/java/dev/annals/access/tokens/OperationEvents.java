@@ -37,7 +37,7 @@ public class OperationEvents {
     }
 
     /** So many requests from an address had no valid token. */
-    Uni<Void> failed(FailedAuthentications.Failures failures) {
+    Uni<Void> failed(TokenFailures.Failures failures) {
         return record(
                 "annals.authentication.fail",
                 "address",

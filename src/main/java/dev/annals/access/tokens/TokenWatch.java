@@ -242,13 +242,13 @@ public class TokenWatch {
 
     /** Few events, however many failures there were. */
     Uni<Void> recordFailures() {
-        List<FailedAuthentications.Failures> taken = tokens.takeFailed();
+        List<TokenFailures.Failures> taken = tokens.failures().take();
         AtomicInteger recorded = new AtomicInteger();
         Uni<Void> done = Uni.createFrom().voidItem();
-        for (FailedAuthentications.Failures failures : taken) {
+        for (TokenFailures.Failures failures : taken) {
             done = done.chain(() -> operations.failed(failures).invoke(recorded::incrementAndGet));
         }
-        return done.onFailure().invoke(() -> tokens.giveBackFailed(taken.subList(recorded.get(), taken.size())));
+        return done.onFailure().invoke(() -> tokens.failures().giveBack(taken.subList(recorded.get(), taken.size())));
     }
 
     private Uni<Void> recordExpiries() {

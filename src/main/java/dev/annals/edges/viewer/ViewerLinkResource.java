@@ -5,7 +5,6 @@ import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
 import dev.annals.access.projects.Projects;
-import dev.annals.access.tokens.ViewerLink;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.RequestBodies;
@@ -55,7 +54,7 @@ public class ViewerLinkResource {
                 body -> projects.link(caller, body, Actor.of(request)).map(link -> answer(link, viewer)));
     }
 
-    private static Response answer(ViewerLink link, String viewer) {
+    private static Response answer(Projects.ViewerLink link, String viewer) {
         return JsonBody.answer(Response.Status.CREATED, SIZE, json -> {
             json.writeStartObject();
             json.writeStringField("url", viewer + "#token=" + link.token());

@@ -8,6 +8,7 @@ import dev.annals.BesideTheService;
 import dev.annals.OwnClasses;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
+import dev.annals.access.requests.RequestLine.Trace;
 import dev.annals.access.sessions.TokenFilter;
 import dev.annals.kernel.http.ResourceMethods;
 import io.swagger.v3.parser.OpenAPIV3Parser;

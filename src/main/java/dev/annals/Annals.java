@@ -121,7 +121,7 @@ public final class Annals {
             "sequence-benchmark",
             "generate-completion");
 
-    /** These need the others. */
+    /** Commands that describe the others. */
     private static final Set<String> ABOUT_COMMANDS = Set.of("help", "generate-completion");
 
     private Annals() {}
@@ -141,8 +141,8 @@ public final class Annals {
     }
 
     /**
-     * Runs a command, by default {@code serve}. Exit code 1 with one sentence on standard error: it cannot start; 2: the
-     * command line is wrong; others are the command's own.
+     * Runs a command, by default {@code serve}. Exit code 1: it cannot start, with one sentence on standard error; 2: the command
+     * line is wrong; the command defines others.
      */
     public static void main(String... arguments) {
         String[] given;
@@ -158,7 +158,7 @@ public final class Annals {
             System.exit(run(given));
         }
         try {
-            // Not by way of picocli: each start of the service would wait for it to read all commands.
+            // Without picocli, which takes time to read all commands.
             new Serve().run();
         } catch (IllegalArgumentException | EmbeddedDatabaseException e) {
             error().println(sentence(e));
@@ -182,13 +182,13 @@ public final class Annals {
         }
     }
 
-    /** Runs the command that the first argument names, and returns its exit code. */
+    /** Runs the command of the first argument, and returns its exit code. */
     static int run(String... arguments) {
         return commandLine(arguments[0]).execute(arguments);
     }
 
     /**
-     * The command that is named, or all: to read the options of all takes as long as many a command itself.
+     * The command of the first argument, or all commands: reading the options of all takes long.
      *
      * @param first the first argument
      */
@@ -198,7 +198,7 @@ public final class Annals {
         (named ? List.of(first) : COMMANDS).forEach(name -> root.addSubcommand(command(name)));
         CommandLine archive = root.getSubcommands().get("archive");
         if (archive != null) {
-            // It is no client, but works on a database.
+            // This subcommand works on a database, not on a service.
             archive.addSubcommand(RestoreArchive.class);
         }
         allCommands(root).forEach(command -> command.getCommandSpec().versionProvider(new Version()));

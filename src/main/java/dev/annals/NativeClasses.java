@@ -3,9 +3,8 @@ package dev.annals;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 
 /**
- * Classes that Caffeine generates for a kind of cache and looks up by name, and that its extension does not register for
- * native executables: caches with a weight, with and without a time since the last write, and entries with a time since the
- * last use.
+ * Classes that Caffeine loads by name, and that its extension does not register for native executables: caches with a weight, with
+ * and without a time since the last write, and entries with a time since the last use.
  */
 @RegisterForReflection(
         classNames = {

@@ -27,8 +27,7 @@ import org.eclipse.microprofile.config.Config;
 import picocli.CommandLine.Command;
 
 /**
- * {@code serve}: runs the service until it is told to stop. If no database is configured, it runs one of its own for as long
- * as the service runs.
+ * {@code serve}: runs the service until the process is stopped. Without a configured database, it runs an embedded one meanwhile.
  */
 @Command(
         name = Serve.NAME,
@@ -39,10 +38,10 @@ final class Serve implements Runnable {
 
     static final String NAME = "serve";
 
-    /** How long the service may take to stop before its database is stopped under it. */
+    /** The database stops after this time even if the service has not stopped. */
     private static final long STOP_LIMIT_SECONDS = 60;
 
-    /** @throws IllegalArgumentException if it cannot start, with a sentence that says what to do */
+    /** @throws IllegalArgumentException if it cannot start, with one sentence that names the fault and the remedy */
     @Override
     public void run() {
         Config config = StartSettings.read();
@@ -69,16 +68,15 @@ final class Serve implements Runnable {
         if (!Files.exists(directory)) {
             say(
                     "INFO",
-                    "No database is named, and there is none in "
+                    "No database is configured. The service creates an embedded PostgreSQL in "
                             + directory.toAbsolutePath().normalize()
-                            + " yet: this starts the service with a PostgreSQL of its own,"
-                            + " which is made there. Stop it with Ctrl-C. To use another PostgreSQL, set ANNALS_DATABASE_URL;"
-                            + " to keep the data elsewhere, ANNALS_DATA_DIR; to see all commands, run annals help.",
+                            + ". Stop it with Ctrl-C. To use another PostgreSQL, set ANNALS_DATABASE_URL."
+                            + " To store the data elsewhere, set ANNALS_DATA_DIR. To see all commands, run annals help.",
                     json);
         }
     }
 
-    // At once. A log line would be kept back until Quarkus starts, and be lost if it does not.
+    // Log lines wait until Quarkus starts, and are lost if it does not.
     @SuppressWarnings("SystemOut")
     private static void say(String level, String sentence, boolean json) {
         String line = json
@@ -94,7 +92,7 @@ final class Serve implements Runnable {
         System.err.println(line);
     }
 
-    // The database must not take it before the service does.
+    // The database must not use the ports of the service.
     private static Set<Integer> freePorts(Config config) {
         int port = checkPort(config, "quarkus.http.host", "0.0.0.0", "annals.port", AnnalsConfig.DEFAULT_PORT);
         int management = checkPort(
@@ -110,12 +108,12 @@ final class Serve implements Runnable {
         return Set.copyOf(List.of(port, management));
     }
 
-    // Quarkus would say this on several lines, and for the management port it would not say what to do.
+    // Quarkus would print several lines, without a remedy for the management port.
     private static int checkPort(Config config, String hostName, String defaultHost, String name, String defaultPort) {
         String text = config.getOptionalValue(name, String.class).orElse(defaultPort);
         String host = config.getOptionalValue(hostName, String.class).orElse(defaultHost);
         if (!text.matches("[0-9]{1,5}") || Integer.parseInt(text) > 65_535) {
-            return 0; // what a free one is for, or a template of the framework's
+            return 0; // Quarkus reports it
         }
         int port = Integer.parseInt(text);
         try (ServerSocket socket = new ServerSocket()) {
@@ -124,15 +122,14 @@ final class Serve implements Runnable {
             String variable = name.toUpperCase(Locale.ROOT).replace('.', '_');
             throw new IllegalArgumentException(
                     "The service cannot listen on port " + port + " of " + host + " (" + e.getMessage()
-                            + "). Stop what listens there, or set " + variable
-                            + " to another port; 0 takes a free one.",
+                            + "). Stop the program that listens there, or set " + variable
+                            + " to another port, or to 0 for a free one.",
                     e);
         }
         return port;
     }
 
-    // Signals run all shutdown hooks at once, Quarkus' among them. The database has to wait for Quarkus, which reports
-    // its end.
+    // A signal runs all shutdown hooks at once. The database has to wait until Quarkus reports its end.
     private static void serveWithDatabase(Path directory, Set<Integer> portsOfTheService) {
         EmbeddedDatabase database = EmbeddedDatabase.start(directory, portsOfTheService);
         CountDownLatch stopped = new CountDownLatch(1);

@@ -19,7 +19,7 @@ import org.eclipse.microprofile.config.Config;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** Events of the administration's feed about what is different since the last start: settings, and the keys of logs. */
+/** Records in the administration's feed which settings and keys of logs changed since the last start. */
 @ApplicationScoped
 class StartEvents {
 
@@ -50,7 +50,7 @@ class StartEvents {
         }
     }
 
-    // The thread that tells it waits for nobody else: a service may be stopped at once.
+    // In a thread of its own, so that the service can be stopped at once.
     void listening(@ObservesAsync HttpServerStart start) {
         Thread started = new Thread(this::look, "annals-start-events");
         started.setDaemon(true);
@@ -64,18 +64,19 @@ class StartEvents {
             recordKeys().await().indefinitely();
         } catch (RuntimeException e) {
             if (DatabaseFailure.onlyReads(e) || (e.getCause() != null && DatabaseFailure.onlyReads(e.getCause()))) {
-                LOG.debug("What this start changes is not recorded: the database is a hot standby");
+                LOG.debug("Changes since the last start are not recorded: the database is a hot standby.");
             } else if (stopping) {
-                LOG.info("What this start changes is recorded by the next one: the service was stopped before.");
+                LOG.info(
+                        "The service was stopped before it recorded changes since the last start. The next start records them.");
             } else {
-                LOG.error("What this start changes was not recorded in the administration's feed.", e);
+                LOG.error("Changes since the last start could not be recorded in the administration's feed.", e);
             }
         } finally {
             looked.countDown();
         }
     }
 
-    /** Returns when this start is recorded, or could not be. */
+    /** Returns when this start was recorded, or has failed to be. */
     void awaitRecorded() throws InterruptedException {
         looked.await();
     }

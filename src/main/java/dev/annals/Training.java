@@ -7,7 +7,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-/** Runs commands of the client that load the classes of most, so that {@code docker/annals} can archive these. */
+/** Runs commands of the client to load their classes, which {@code docker/annals} archives. */
 final class Training {
 
     private static final String RECORD = """
@@ -15,7 +15,7 @@ final class Training {
              "timestamp": "2026-01-01T00:00:00Z", "recorded_at": "2026-01-01T00:00:00Z", "actor": {"type": "user",
              "name": "nobody"}, "message": "Nothing"}""".replace("\n", "");
 
-    /** Has what any of them reads of an answer. */
+    /** Contains everything that the commands read. */
     private static final String ANSWER = """
             {"next": null, "poll_more": "/v1/project-logs?cursor=1-00000000", "results": [%s], "complete": true,
              "total": 1, "fields": {}, "stored": 1, "last_sequence_id": 1, "refusals": [], "scopes": ["read"],
@@ -31,7 +31,7 @@ final class Training {
 
     private Training() {}
 
-    /** Exit code 0: each of them was answered. */
+    /** Exit code 0: all commands succeeded. */
     public static void main(String... arguments) throws IOException {
         byte[] answer = ANSWER.getBytes(StandardCharsets.UTF_8);
         HttpServer service = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);

@@ -7,14 +7,14 @@ import java.util.Optional;
  * A network such as {@code 192.0.2.0/24} or {@code 2001:db8::/32}.
  *
  * @param network its first address: 4 bytes, or 16
- * @param prefix how many bits its addresses have in common
+ * @param prefix the number of bits that its addresses share
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
 public record AddressRange(byte[] network, int prefix) {
 
     /**
-     * Reads one as PostgreSQL's {@code cidr} has it; a single address is a network of its own. A network of IPv4 addresses that
-     * are mapped to IPv6 is an IPv4 network.
+     * Parses a network in the form of PostgreSQL's {@code cidr}. A single address is a network of its own, and a network of IPv4
+     * addresses mapped to IPv6 is an IPv4 network.
      */
     public static Optional<AddressRange> parse(String text) {
         int slash = text.indexOf('/');
@@ -42,7 +42,7 @@ public record AddressRange(byte[] network, int prefix) {
         return IpAddress.format(network) + "/" + prefix;
     }
 
-    /** Whether an address belongs to it. */
+    /** True if the network includes this address. */
     public boolean contains(String address) {
         byte[] bytes = bytes(address);
         if (bytes.length != network.length) {

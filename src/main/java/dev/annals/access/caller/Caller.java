@@ -16,17 +16,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who sent a request.
+ * The sender of a request: a token of the service, or an identity of the OpenID provider.
  *
  * @param projectId the token's project
- * @param scopes what the token allows
- * @param token the id of the token, or of the identity; null for the admin token that is configured
- * @param closed whether the project takes no more records
- * @param allowedAddresses where the token may be used; empty: everywhere
- * @param projectLimits those of all tokens of the project together
- * @param tokenLimits those of this token
- * @param view the records that its viewer link shows; null for every other token
- * @param entry how an identity came; null for tokens of the service
+ * @param token the id of the token or identity; null for the configured admin token
+ * @param closed true if the project accepts no more records
+ * @param allowedAddresses networks that may use the token; empty for all
+ * @param projectLimits shared by all tokens of the project
+ * @param tokenLimits of this token
+ * @param view the records that its viewer link shows; null for other tokens
+ * @param entry the identity's token; null for tokens of the service
  */
 public record Caller(
         UUID projectId,
@@ -41,46 +40,46 @@ public record Caller(
         implements Limited {
 
     /**
-     * How an identity came.
+     * An identity's token of the OpenID provider.
      *
-     * @param subject as its provider calls it
-     * @param grants by which it may use the project
-     * @param expiresAt when its token ends
+     * @param subject the identity's name at the provider
+     * @param grants the grants that open the project to it
+     * @param expiresAt the end of the token
      */
     public record Entry(String issuer, String subject, Set<UUID> grants, Instant expiresAt) {}
 
     /** The name of the request property that holds the address. */
     public static final String ADDRESS = "annals.caller.address";
 
-    /** Who sent a request to an operation that {@link Requires} a token. */
+    /** The caller of an operation that {@link Requires} a token. */
     public static Caller of(ContainerRequestContext request) {
         return (Caller) Objects.requireNonNull(request.getProperty(PROPERTY), "the operation requires no token");
     }
 
-    /** Notes that this caller sent a request, whether or not it is allowed what it asks for. */
+    /** Attaches this caller to a request, which may still be refused. */
     public void noteIn(RoutingContext request) {
         request.put(PROPERTY, this);
     }
 
-    /** Who sent a request, if that is known yet. */
+    /** The caller of a request, once its token was checked. */
     public static Optional<Caller> ofRequest(RoutingContext request) {
         return Optional.ofNullable(request.<@Nullable Caller>get(PROPERTY));
     }
 
-    /** The address of the client that sent a request. */
+    /** The address of a request's client. */
     public static String addressOf(ContainerRequestContext request) {
         Object property = Objects.requireNonNull(request.getProperty(ADDRESS), "the operation requires no token");
         return ((Supplier<?>) property).get().toString();
     }
 
-    /** Refuses what a closed project does not take. */
+    /** The answer to an append to a closed project. */
     public static ProblemException projectClosed() {
         return new ProblemException(
                 ProblemType.PROJECT_CLOSED,
-                "The project of this token is closed: it takes no more records. Append to another project.");
+                "The project of this token is closed and accepts no more records. Append to another project.");
     }
 
-    /** What is limited, and what ends: the token, or the identity in this project. */
+    /** The key of the token, or of the identity in this project. Limits and ends apply to it. */
     @Override
     public UUID key() {
         UUID id = tokenId();
@@ -91,7 +90,7 @@ public record Caller(
                         id.getLeastSignificantBits() ^ projectId.getLeastSignificantBits());
     }
 
-    /** The token's id, or the identity's. Only the configured admin has none, and it neither appends nor redacts. */
+    /** The id of the token or identity. Only the configured admin token has none; it neither appends nor redacts. */
     public UUID tokenId() {
         if (token == null) {
             throw new IllegalStateException("the configured admin token has no id");
@@ -99,7 +98,7 @@ public record Caller(
         return token;
     }
 
-    /** Whether the token allows what needs this scope. Auditors read the feed of their project, as admins do, who may also have it delivered. */
+    /** True if the token's scopes include this one. Audit includes read; admin includes audit and stream. */
     public boolean may(Scope scope) {
         return switch (scope) {
             case READ -> scopes.contains(Scope.READ) || may(Scope.AUDIT);
@@ -110,20 +109,21 @@ public record Caller(
         };
     }
 
-    /** The same caller after its limits were changed. */
+    /** This caller with new limits. */
     public Caller withLimits(Limits ofProject, Limits ofToken) {
         return new Caller(projectId, scopes, token, closed, allowedAddresses, ofProject, ofToken, view, entry);
     }
 
     /**
-     * Refuses a viewer link what would show more than its records.
+     * Refuses a viewer link an operation that would show other records.
      *
      * @throws ProblemException {@code forbidden}
      */
     public void requireWholeFeed() {
         if (view != null) {
             throw new ProblemException(
-                    ProblemType.FORBIDDEN, "This link shows some records of the feed, and this would show others.");
+                    ProblemType.FORBIDDEN,
+                    "This link shows some records of the feed, and this operation would show others.");
         }
     }
 

@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** What a token allows. Those of {@link #AUDIT} and {@link #ADMIN} belong to the project {@code annals}, all others do not. */
+/** The scopes of tokens. Only tokens of the project {@code annals} have {@link #AUDIT} and {@link #ADMIN}, and they have no others. */
 public enum Scope {
     /** Reading a project's feed. */
     READ,
@@ -18,15 +18,15 @@ public enum Scope {
     SEQUENCE,
     /** Redacting fields of a project's records. */
     REDACT,
-    /** Making viewer links to a project's records. */
+    /** Creating viewer links to a project's records. */
     LINK,
-    /** Sending a project's records elsewhere, by streams, and having them counted by alerts. */
+    /** Sending a project's records to other systems by streams, and counting them by alerts. */
     STREAM,
     /** Reading the records of {@link Caller#view}. A viewer link's token has this scope alone. */
     VIEW,
-    /** Reading the administration's feed, and which projects and tokens there are. */
+    /** Reading the administration's feed, and listing projects and tokens. */
     AUDIT,
-    /** Administering projects and tokens, and all that auditors may. */
+    /** Administering projects and tokens; includes {@link #AUDIT}. */
     ADMIN;
 
     /** The scope's name in JSON and in the database. */
@@ -34,7 +34,7 @@ public enum Scope {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** Whether only tokens of the project {@code annals} have it. */
+    /** True if only tokens of the project {@code annals} have it. */
     public boolean isOfAdministration() {
         return this == AUDIT || this == ADMIN;
     }
@@ -45,7 +45,7 @@ public enum Scope {
                 .findFirst();
     }
 
-    /** Reads the member {@code scopes} of a request, which says what a token or a grant may do. */
+    /** Reads the scopes of a new token or grant from the member {@code scopes}. */
     public static Set<Scope> read(RequestFields fields) {
         Set<Scope> scopes = EnumSet.noneOf(Scope.class);
         JsonNode value = fields.get("scopes");

@@ -3,10 +3,10 @@ package dev.annals.access.caller;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records that a viewer link shows: those of one actor, or of one subject, or of both.
+ * The records that a viewer link shows: those of an actor, of a subject, or of both.
  *
- * @param actorId null: any
- * @param subjectId null: any
+ * @param actorId null for any
+ * @param subjectId null for any
  */
 public record View(@Nullable String actorId, @Nullable String subjectId) {
 
@@ -16,7 +16,7 @@ public record View(@Nullable String actorId, @Nullable String subjectId) {
         }
     }
 
-    /** Whether it shows a record with this actor and this subject, by their ids. */
+    /** True if the link shows records with these ids. */
     public boolean shows(@Nullable String actor, @Nullable String subject) {
         return (actorId == null || actorId.equals(actor)) && (subjectId == null || subjectId.equals(subject));
     }

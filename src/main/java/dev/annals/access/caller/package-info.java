@@ -1,4 +1,4 @@
-/** Who sent a request, and what the caller may do. */
+/** The caller of a request and its scopes. */
 @NullMarked
 package dev.annals.access.caller;
 

@@ -4,17 +4,17 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What a project or a token may be limited to. Each instance of the service counts by itself. */
+/** The kinds of limits of projects and tokens. Each instance of the service counts on its own. */
 public enum Limit {
     /** Records appended. */
     RECORDS_PER_SECOND("records", "records", 1, 1_000_000),
-    /** Bytes of records appended, as they were sent, unpacked. */
+    /** Bytes of records appended, after decompression. */
     BYTES_PER_SECOND("bytes", "content-bytes", 1, 1_000_000_000),
     /** Requests of all kinds. */
     REQUESTS_PER_SECOND("requests", "requests", 1, 1_000_000),
-    /** Streams that are open, and long polls that wait. */
+    /** Open streams and waiting long polls. */
     STREAMS("streams", "concurrent-requests", 0, 1_000_000),
-    /** Exports that run. */
+    /** Running exports. */
     EXPORTS("exports", "concurrent-requests", 0, 1_000_000);
 
     private final String noun;
@@ -29,12 +29,12 @@ public enum Limit {
         this.most = most;
     }
 
-    /** Its name in JSON and in the database. */
+    /** The name in JSON and in the database. */
     public String text() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** What is counted. */
+    /** The counted thing, in names of policies and messages. */
     String noun() {
         return noun;
     }
@@ -52,7 +52,7 @@ public enum Limit {
         return most;
     }
 
-    /** Whether it is a rate, and not how many there may be at a time. */
+    /** True for a rate, false for a number at a time. */
     boolean isRate() {
         return this != STREAMS && this != EXPORTS;
     }

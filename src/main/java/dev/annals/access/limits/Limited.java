@@ -2,7 +2,7 @@ package dev.annals.access.limits;
 
 import java.util.UUID;
 
-/** What limits apply to. */
+/** A caller to which limits apply. */
 public interface Limited {
 
     /** The name of the request property that holds it. */
@@ -11,16 +11,16 @@ public interface Limited {
     /** The project whose tokens share {@link #projectLimits}. */
     UUID projectId();
 
-    /** What {@link #tokenLimits} apply to: a token, or an identity in its project. */
+    /** The token, or the identity in its project, to which {@link #tokenLimits} apply. */
     UUID key();
 
-    /** Those of all tokens of the project together. */
+    /** The limits that all tokens of the project share. */
     Limits projectLimits();
 
-    /** Those of this token alone. */
+    /** The limits of this token alone. */
     Limits tokenLimits();
 
-    /** Whether its project or its token has any limits. */
+    /** True if the project or the token has limits. */
     default boolean isLimited() {
         return !projectLimits().isEmpty() || !tokenLimits().isEmpty();
     }

@@ -16,7 +16,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The limits of a project, or of a token. What is not named has none. */
+/** The limits of a project or a token. A limit without a value is not applied. */
 public record Limits(Map<Limit, Long> values) {
 
     /** No limits. */
@@ -34,7 +34,7 @@ public record Limits(Map<Limit, Long> values) {
         values = Map.copyOf(values);
     }
 
-    /** Reads what the database holds. What it may hold in a later version of the schema, and is not known here, is left out. */
+    /** Reads limits from the database, and ignores those of later versions of the schema. */
     public static Limits of(String json) {
         if (json.equals(NOTHING)) {
             return NONE;
@@ -57,7 +57,7 @@ public record Limits(Map<Limit, Long> values) {
         return values.get(limit);
     }
 
-    /** The more generous of both: what one of them does not limit is not limited. */
+    /** The more generous limit of each kind. A kind that one of both does not limit has none. */
     public Limits orMore(Limits other) {
         Map<Limit, Long> more = new EnumMap<>(Limit.class);
         values.forEach((limit, value) -> {
@@ -85,12 +85,12 @@ public record Limits(Map<Limit, Long> values) {
         json.writeEndObject();
     }
 
-    /** The same, as text. */
+    /** The JSON object as text. */
     public String toJson() {
         return new String(JsonBody.toBytes(SIZE, this::write), StandardCharsets.UTF_8);
     }
 
-    /** {@code {"records_per_second": 100, …}}; what is left out, or null, has no limit. */
+    /** Reads {@code {"records_per_second": 100, …}}. A missing or null member is no limit. */
     public static Limits read(byte[] body) {
         RequestFields fields = new RequestFields(body, NAMES);
         Limits limits = read(fields);
@@ -98,7 +98,7 @@ public record Limits(Map<Limit, Long> values) {
         return limits;
     }
 
-    /** The same from an object whose other members are looked at, too. */
+    /** Reads limits from an object with other members. */
     public static Limits read(RequestFields fields) {
         Map<Limit, Long> values = new EnumMap<>(Limit.class);
         for (Limit limit : Limit.values()) {

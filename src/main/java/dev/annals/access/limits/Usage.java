@@ -31,11 +31,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Keeps projects and tokens within their {@link Limits}.
  *
- * <p>A rate is a bucket that holds what may be used in one second. Something is let through as long as the bucket is not
- * empty, however much it takes: what is missing is owed, and the next ones wait until it is paid. So a batch that is larger
- * than what is allowed in a second is not refused for good, and on the average no more than the rate goes through.
+ * <p>A rate is a bucket that refills in one second. A request passes while the bucket is not empty, whatever its size, and may
+ * leave a debt that later requests wait for. A batch larger than a second's allowance is therefore accepted once, and the average
+ * stays within the rate.
  *
- * <p>Nothing is kept of what has no limits, nor of buckets that are full. Safe for any thread.
+ * <p>Callers without limits and full buckets take no memory. Safe for any thread.
  */
 @ApplicationScoped
 public class Usage {
@@ -61,7 +61,7 @@ public class Usage {
         this.vertx = null;
     }
 
-    /** What is limited: a project or a token, and in what. */
+    /** A project or a token, and the kind of limit. */
     private record Key(UUID whose, Limit limit) {}
 
     private record Metered(Bucket bucket, long rate) {}
@@ -94,7 +94,7 @@ public class Usage {
                         (same, metered) -> metered.bucket().getAvailableTokens() >= metered.rate() ? null : metered));
     }
 
-    /** How many buckets are kept. */
+    /** The number of buckets in memory. */
     int size() {
         return rates.size();
     }
@@ -113,7 +113,7 @@ public class Usage {
     }
 
     /**
-     * Checks that something may be appended, before its size is known.
+     * Checks that the caller may append, before the size is known.
      *
      * @throws ProblemException {@code limit-exceeded}
      */
@@ -124,9 +124,9 @@ public class Usage {
     }
 
     /**
-     * Counts records that are to be appended.
+     * Counts records before they are appended.
      *
-     * @throws ProblemException {@code limit-exceeded}; then they are not counted
+     * @throws ProblemException {@code limit-exceeded}, and the records are not counted
      */
     public void append(Limited caller, long records, long bytes) {
         if (caller.isLimited()) {
@@ -136,9 +136,9 @@ public class Usage {
     }
 
     /**
-     * Counts records that can wait until it is their turn.
+     * Counts records that can wait.
      *
-     * @return null if they may be appended now; otherwise why not, and they are not counted
+     * @return null if they may be appended now; otherwise the time to wait, and they are not counted
      */
     public @Nullable TooSoon appendInTurn(Limited caller, long records, long bytes) {
         if (caller.isLimited()) {
@@ -151,15 +151,15 @@ public class Usage {
         return null;
     }
 
-    /** What is let through only later. */
+    /** A refusal for now: the time to wait, and the answer to a caller that does not wait. */
     public record TooSoon(Duration delay, ProblemException problem) {}
 
-    /** The smallest limit of this kind that applies to a caller; {@link Long#MAX_VALUE} without any. */
+    /** The smallest limit of this kind for a caller; {@link Long#MAX_VALUE} if it has none. */
     public static long most(Limited caller, Limit limit) {
         return policies(caller, limit).stream().mapToLong(Policy::value).min().orElse(Long.MAX_VALUE);
     }
 
-    /** Lets something run that may run only so often at a time; fails with {@code limit-exceeded}. */
+    /** Runs work within a limit on the number at a time. Fails with {@code limit-exceeded}. */
     public <T> Uni<T> within(Limited caller, Limit limit, Uni<T> work) {
         return Uni.createFrom().deferred(() -> {
             Runnable leave = enter(caller, limit);
@@ -168,9 +168,9 @@ public class Usage {
     }
 
     /**
-     * The same for what goes on after its answer was begun.
+     * Counts work that continues after its answer has begun.
      *
-     * @return to be called when it has ended; further calls do nothing
+     * @return the caller runs it at the end; further calls do nothing
      * @throws ProblemException {@code limit-exceeded}
      */
     public Runnable enter(Limited caller, Limit limit) {
@@ -234,7 +234,7 @@ public class Usage {
         if (available >= policy.value()) {
             return Long.toString(policy.value());
         }
-        // Of what is owed, a part is paid in each second.
+        // A debt may take several seconds to refill.
         return Math.max(0, available) + ";t=" + seconds(wait(policy));
     }
 
@@ -260,7 +260,7 @@ public class Usage {
         }
     }
 
-    /** The policy for which one has to wait longest; null if there is something left of each. */
+    /** The policy with the longest wait; null if every bucket has something left. */
     private @Nullable TooSoon emptiest(List<Policy> policies) {
         Policy emptiest = null;
         long longest = 0;
@@ -274,7 +274,7 @@ public class Usage {
         return emptiest == null ? null : new TooSoon(Duration.ofNanos(longest), empty(emptiest, longest));
     }
 
-    /** In how many nanoseconds there is something left; 0 if there is. */
+    /** Nanoseconds until the bucket has something left; 0 if it does now. */
     private long wait(Policy policy) {
         Metered metered = rates.get(policy.key());
         return metered == null
@@ -289,7 +289,7 @@ public class Usage {
 
     private void take(Policy policy, long amount) {
         if (amount > 0) {
-            // In the map's turn, so that no bucket is swept away while something is taken from it.
+            // Within compute(), so that sweep() removes no bucket while it is used.
             rates.compute(policy.key(), (key, there) -> {
                 Metered metered = metered(there, policy.value());
                 metered.bucket().consumeIgnoringRateLimits(amount);
@@ -310,7 +310,7 @@ public class Usage {
         if (there.rate() == rate) {
             return there;
         }
-        // What is owed stays owed.
+        // A debt stays.
         there.bucket()
                 .replaceConfiguration(
                         BucketConfiguration.builder()

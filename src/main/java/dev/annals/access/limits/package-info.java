@@ -1,4 +1,4 @@
-/** How much projects and tokens may use. */
+/** Limits of projects and tokens. */
 @NullMarked
 package dev.annals.access.limits;
 

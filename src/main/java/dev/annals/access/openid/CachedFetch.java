@@ -10,8 +10,9 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Caches a value of the provider. One call at a time fetches it, and no more often than the interval says, whether that succeeds or
- * fails. Safe for any thread.
+ * Caches a value of the provider. One call at a time fetches it, at most once per interval. Safe for any thread.
+ *
+ * <p>A value is fresh, then usable only while it cannot be fetched, then missing.
  */
 final class CachedFetch<T> {
 
@@ -41,8 +42,8 @@ final class CachedFetch<T> {
 
     /**
      * @param what for the log
-     * @param fresh how long it counts
-     * @param outage how much longer it counts if it cannot be fetched
+     * @param fresh how long a value needs no fetch
+     * @param outage how much longer it is usable while the provider is away
      * @param interval from one attempt to the next
      * @param nanoTime the clock, in nanoseconds
      */
@@ -62,8 +63,8 @@ final class CachedFetch<T> {
     }
 
     /**
-     * The kept value if it is fresh and serves. Otherwise the caller waits for a fetch, whose value may not serve either. A value
-     * that serves and is not fresh any more takes the place of one that cannot be fetched.
+     * Returns the cached value if it is fresh and serves. Otherwise the caller waits for a fetch, whose value may not serve. If the
+     * fetch fails, a usable value that serves is returned.
      *
      * @return fails with {@link Missing}
      */
@@ -94,7 +95,7 @@ final class CachedFetch<T> {
                 : Uni.createFrom().item(known.value);
     }
 
-    /** During an outage no caller waits for another attempt. After a quiet time, the first one does. */
+    /** During an outage no caller waits for a fetch. After two intervals without an attempt, the first one does. */
     private boolean isAway() {
         Long at = failedAt;
         return at != null && nanoTime.getAsLong() - at < 2 * interval;
@@ -124,7 +125,7 @@ final class CachedFetch<T> {
     private void keep(T value) {
         entry = new Entry<>(value, nanoTime.getAsLong());
         if (failedAt != null) {
-            LOG.infof("%s could be fetched again", what);
+            LOG.infof("%s can be fetched again", what);
         }
         failedAt = null;
     }
@@ -132,14 +133,14 @@ final class CachedFetch<T> {
     private Throwable noteFailure(Throwable failure) {
         if (failedAt == null) {
             LOG.warnf(
-                    "%s cannot be fetched; it is tried again every %d ms: %s",
+                    "%s cannot be fetched. The service tries again every %d ms: %s",
                     what, TimeUnit.NANOSECONDS.toMillis(interval), told(failure));
         }
         failedAt = nanoTime.getAsLong();
         return new Missing();
     }
 
-    /** Nothing that the provider has sent is for the log. */
+    /** Contains nothing that the provider has sent. */
     private static String told(Throwable failure) {
         Throwable cause = failure.getCause();
         return failure.getMessage()

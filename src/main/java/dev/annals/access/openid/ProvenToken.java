@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The claims of a token, whose signature and claims were checked.
+ * A token of the provider with a checked signature and checked claims.
  *
  * @param issuer the provider
  * @param subject the person or program that the provider vouches for
- * @param expiresAt its end, with the allowance for other clocks
+ * @param expiresAt its end, plus the clock skew
  */
 public record ProvenToken(String issuer, String subject, Instant expiresAt, JsonNode claims) {
 
@@ -24,9 +24,9 @@ public record ProvenToken(String issuer, String subject, Instant expiresAt, Json
     public record Claim(String name, String value) {}
 
     /**
-     * The claims that a grant can be for: texts, whole numbers, and arrays of these; of objects, those within them, with the names
-     * joined by dots. A dot or a backslash in a name itself follows a backslash, so different claims have different names. An address
-     * of mail is one if the provider says that it was verified.
+     * The claims that a grant can name: texts, whole numbers, and arrays of them. Names within objects are joined by dots; a backslash
+     * escapes a dot or a backslash in a name, so different claims have different names. A mail address counts only if the provider
+     * has verified it.
      */
     public List<Claim> texts() {
         List<Claim> texts = new ArrayList<>();
@@ -57,7 +57,7 @@ public record ProvenToken(String issuer, String subject, Instant expiresAt, Json
         }
     }
 
-    /** Whether it is not empty, and the database accepts it as a text. */
+    /** True if the text is not empty and PostgreSQL can store it. */
     static boolean isText(String text, int maxLength) {
         return !text.isEmpty()
                 && text.codePointCount(0, text.length()) <= maxLength

@@ -38,10 +38,10 @@ import org.jose4j.lang.JoseException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The OpenID provider of the settings, if they name one: checks its tokens by its keys.
+ * Checks tokens of the OpenID provider that the settings name.
  *
- * <p>Only signatures count that need the provider's private key: no shared secrets, and no keys that a token brings or names an
- * address of. Whatever tokens name, the provider is asked no more often than the settings say.
+ * <p>A signature counts only if it needs the provider's private key: no shared secrets, and no key that a token contains or
+ * refers to. No token makes the service ask the provider more often than the settings allow.
  */
 @ApplicationScoped
 public class Provider {
@@ -52,13 +52,13 @@ public class Provider {
     };
     private static final AlgorithmConstraints ALLOWED = new AlgorithmConstraints(ConstraintType.PERMIT, ALGORITHMS);
     private static final Set<String> ALLOWED_NAMES = Set.of(ALGORITHMS);
-    /** Of tokens of access (RFC 9068), and of tokens that do not say what they are. */
+    /** Types of access tokens (RFC 9068), and of tokens without a specific type. */
     private static final Set<String> TYPES = Set.of("jwt", "at+jwt", "application/at+jwt");
 
-    /** Headers that would choose the key in the provider's place, or are not understood here. */
+    /** Headers that choose a key, or that this class does not implement. */
     private static final List<String> REFUSED_HEADERS = List.of("jwk", "jku", "x5u", "x5c", "crit", "b64", "zip");
 
-    /** Of the year 9998: times of answers have four digits for the year. */
+    /** In the year 9998: times in answers have four digits for the year. */
     private static final long LAST_SECOND = 253_370_764_800L;
 
     private static final int MOST_KEYS_TRIED = 4;
@@ -69,9 +69,9 @@ public class Provider {
         AlgorithmFactoryFactory.getInstance().getJwsAlgorithmFactory().registerAlgorithm(new Ed25519());
     }
 
-    /** The least time between two attempts to fetch keys, whatever keys tokens name, so that no caller makes the service ask for more. */
+    /** The least time between two attempts to fetch keys, so that tokens with unknown keys cause no more. */
     private static final Duration KEY_INTERVAL = Duration.ofSeconds(10);
-    /** A person who signs in waits for it. */
+    /** A sign-in waits this long. */
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
     private final OpenIdConfig config;
@@ -111,7 +111,7 @@ public class Provider {
                 && config.audience().isEmpty()
                 && config.clientId().isEmpty()) {
             LOG.warn("ANNALS_OPENID_ISSUER does nothing without ANNALS_OPENID_AUDIENCE, for bearer tokens, or"
-                    + " ANNALS_OPENID_CLIENT_ID, for the viewer's sign-in");
+                    + " ANNALS_OPENID_CLIENT_ID, for the viewer's sign-in.");
         }
     }
 
@@ -123,17 +123,17 @@ public class Provider {
         return client;
     }
 
-    /** Whether a bearer token that is none of the service's own may be one of the provider. */
+    /** True if bearer tokens of the provider are accepted. */
     public boolean takesBearers() {
         return config.issuer().isPresent() && config.audience().isPresent();
     }
 
-    /** Whether people can sign in with it. */
+    /** True if the viewer's sign-in is configured. */
     public boolean takesSignIns() {
         return config.issuer().isPresent() && config.clientId().isPresent();
     }
 
-    /** The provider; null if there is none. */
+    /** The issuer's URL; null without a provider. */
     public @Nullable String issuer() {
         return config.issuer().orElse(null);
     }
@@ -141,13 +141,13 @@ public class Provider {
     /**
      * Checks a bearer token.
      *
-     * @return fails with {@link BadToken}, or with {@code unavailable} if the provider's keys cannot be had
+     * @return fails with {@link BadToken}, or with {@code unavailable} if the provider's keys cannot be fetched
      */
     public Uni<ProvenToken> bearer(String token) {
         return prove(token, config.audience().orElseThrow(), false);
     }
 
-    /** The same for the ID token of a person who has signed in to the viewer. */
+    /** Checks the ID token of a viewer's session. Fails as {@link #bearer} does. */
     public Uni<ProvenToken> idToken(String token) {
         return prove(token, config.clientId().orElseThrow(), true);
     }
@@ -166,7 +166,7 @@ public class Provider {
         } catch (BadToken e) {
             return Uni.createFrom().failure(e);
         } catch (RuntimeException e) {
-            // Headers of other types than they have to be: the library has no specific exception for them.
+            // The library has no specific exception for headers of a wrong type.
             return Uni.createFrom().failure(new BadToken("The token's headers cannot be read."));
         }
         return keys.get(known -> keyId == null || known.stream().anyMatch(key -> keyId.equals(key.getKeyId())))
@@ -202,7 +202,7 @@ public class Provider {
         }
     }
 
-    /** Takes a checked exception through a function that may throw none. */
+    /** Carries a checked exception through a function. */
     private static final class Refusal extends RuntimeException {
 
         private static final long serialVersionUID = 1;
@@ -286,7 +286,7 @@ public class Provider {
                 throw new BadToken("The token does not say whose it is: its claim \"" + config.subjectClaim()
                         + "\" has to be a text of 1 to " + MAX_SUBJECT + " characters.");
             }
-            // An ID token for several audiences has to say which of them asked for it.
+            // An ID token for several audiences has to name the one that requested it.
             String asker = claims.path("azp").asText(claims.path("aud").size() > 1 ? "" : audience);
             if (isIdToken && !asker.equals(audience)) {
                 throw new BadToken("The token was made for another client of the provider.");

@@ -17,8 +17,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the provider. Whatever it answers, or does not: a call ends within the time limit, takes a bounded answer, and follows no
- * redirect. So many calls at once, and no more, are under way.
+ * The HTTP client of the provider. Each call ends within the time limit, reads a bounded answer, and follows no redirect. The
+ * number of calls at a time is limited.
  */
 final class ProviderClient {
 
@@ -42,7 +42,7 @@ final class ProviderClient {
     /** An answer of any status. */
     record Answer(int status, String body) {}
 
-    /** The provider did not answer, or not in a way that can be used. */
+    /** The provider gave no usable answer. */
     static final class NoAnswer extends Exception {
 
         private static final long serialVersionUID = 1;
@@ -60,7 +60,7 @@ final class ProviderClient {
         http.close();
     }
 
-    /** Fetches what an address answers with the status 200. Fails with {@link NoAnswer}. */
+    /** Fetches a body with the status 200. Fails with {@link NoAnswer}. */
     Uni<String> get(String url) {
         return call(HttpMethod.GET, url, null, Map.of())
                 .chain(answer -> answer.status == 200
@@ -109,7 +109,7 @@ final class ProviderClient {
         }
         http.request(options).onFailure(emitter::fail).onSuccess(request -> {
             AtomicBoolean isAnswered = new AtomicBoolean();
-            // A connection that is not at its end cannot be used again.
+            // A connection with an unread answer cannot be used again.
             emitter.onTermination(() -> {
                 if (!isAnswered.get()) {
                     request.reset();

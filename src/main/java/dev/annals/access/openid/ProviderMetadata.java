@@ -8,11 +8,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A provider's description of itself: OpenID Connect Discovery 1.0.
+ * The provider's metadata: OpenID Connect Discovery 1.0.
  *
  * @param jwksUri the address of its keys
- * @param authorizationEndpoint where people sign in; null if it has none
- * @param tokenEndpoint where codes are redeemed; null if it says none
+ * @param authorizationEndpoint the sign-in page; null if it has none
+ * @param tokenEndpoint redeems codes; null if it has none
  */
 record ProviderMetadata(
         String jwksUri,
@@ -22,7 +22,7 @@ record ProviderMetadata(
     private static final Pattern URL = Pattern.compile(OpenIdConfig.URL);
     private static final ObjectReader JSON = JsonMapper.builder().build().reader();
 
-    /** @throws IllegalArgumentException if it is another issuer's, or names an address that an attacker could answer from */
+    /** @throws IllegalArgumentException if it belongs to another issuer, or names an address that is neither https nor local */
     static ProviderMetadata read(String json, String issuer) {
         JsonNode said;
         try {

@@ -25,8 +25,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Signing in with the provider: OpenID Connect's authorization code flow, with PKCE (RFC 7636), a state and a nonce. The service
- * stores nothing in between: a cookie of the browser has the state, the nonce and the verifier, so any instance can go on.
+ * Signing in with the provider: OpenID Connect's authorization code flow, with PKCE (RFC 7636), a state and a nonce. A cookie of
+ * the browser carries the state, the nonce and the verifier, so any instance can finish a sign-in.
  */
 @ApplicationScoped
 public class SignIn {
@@ -58,8 +58,8 @@ public class SignIn {
     void start(@Observes StartupEvent event) {
         if (config.clientId().isPresent() && publicUrl == null) {
             throw new IllegalArgumentException(
-                    "ANNALS_OPENID_CLIENT_ID needs ANNALS_PUBLIC_URL: the provider sends people" + " back to "
-                            + CALLBACK + " of that address alone.");
+                    "ANNALS_OPENID_CLIENT_ID needs ANNALS_PUBLIC_URL: the provider redirects browsers to " + CALLBACK
+                            + " of that address alone.");
         }
         secret();
     }
@@ -68,7 +68,7 @@ public class SignIn {
      * A sign-in that has begun.
      *
      * @param url the provider's page for the browser
-     * @param memory the text that the same browser alone has to hand to {@link #finish}
+     * @param memory the text that this browser has to pass to {@link #finish}
      */
     public record Begun(String url, String memory) {}
 
@@ -79,13 +79,13 @@ public class SignIn {
     public enum Failure {
         /** The person or the provider refused. */
         REFUSED,
-        /** The browser has begun no sign-in, or too long ago, or another one. */
+        /** The browser has begun no sign-in, another one, or one too long ago. */
         UNKNOWN,
         /** The provider cannot be reached. */
         AWAY,
         /** The ID token is too long for a cookie. */
         TOO_LONG,
-        /** The provider's answer does not hold. */
+        /** The provider's answer is invalid. */
         BAD
     }
 
@@ -107,7 +107,7 @@ public class SignIn {
         }
     }
 
-    /** Whether the service is reached by TLS, as far as browsers can tell. */
+    /** True if browsers reach the service by TLS. */
     public boolean isSecure() {
         return publicUrl != null && publicUrl.startsWith("https:");
     }
@@ -151,8 +151,8 @@ public class SignIn {
     /**
      * Finishes a sign-in.
      *
-     * @param memory of the browser; null if it has none
-     * @param state of the answer, as {@code code} and {@code issuer}; null if it has none
+     * @param memory from the browser's cookie; null if it has none
+     * @param state from the provider's redirect, like {@code code} and {@code issuer}; null if it has none
      * @return fails with {@link Failed}
      */
     public Uni<Done> finish(
@@ -163,7 +163,7 @@ public class SignIn {
         if (!MessageDigest.isEqual(bytes(memory.substring(0, 43)), bytes(state))) {
             return Uni.createFrom().failure(new Failed(Failure.UNKNOWN));
         }
-        // Another provider's code must not be shown to this one: RFC 9207.
+        // RFC 9207: this provider must not see another provider's code.
         if (code == null || code.length() > MAX_CODE || (issuer != null && !issuer.equals(provider.issuer()))) {
             return Uni.createFrom().failure(new Failed(Failure.REFUSED));
         }
@@ -234,7 +234,7 @@ public class SignIn {
         }
     }
 
-    /** Read anew each time: platforms replace the file when the secret changes. */
+    /** Reads the file each time: platforms replace it when the secret changes. */
     private @Nullable String secret() {
         Path file = config.clientSecretFile().orElse(null);
         if (file == null) {
@@ -246,7 +246,7 @@ public class SignIn {
                 return secret;
             }
         } catch (IOException e) {
-            // said below
+            // reported below
         }
         throw new IllegalArgumentException(
                 "The file " + file + " of ANNALS_OPENID_CLIENT_SECRET_FILE cannot be read, or is empty.");

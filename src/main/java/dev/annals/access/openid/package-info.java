@@ -1,4 +1,4 @@
-/** Tokens of an OpenID provider: its keys, what its tokens say, and signing in with it. */
+/** The OpenID provider: its keys, its tokens, and signing in with it. */
 @NullMarked
 package dev.annals.access.openid;
 

@@ -26,8 +26,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a database needs before anyone can use it: a first project, a token for it, and an admin token. They are made when the
- * service listens, and written to a file that only its user can read. No log has them.
+ * Prepares a new database for use: a first project, a token for it, and an admin token. They are made once the service listens,
+ * and written to a file that only its user can read. The log never contains them.
  */
 @ApplicationScoped
 class FirstStart {
@@ -48,7 +48,7 @@ class FirstStart {
 
     private final Projects projects;
     private final Path file;
-    /** The settings name an admin token, for a database that is not the service's own: whoever has it needs no other. */
+    /** The settings name an admin token, for a database that is not the service's own. It needs no other tokens. */
     private final boolean administered;
 
     private volatile boolean stopping;
@@ -63,12 +63,12 @@ class FirstStart {
         this.administered = AccessTokens.ofSettings(config).isPresent() && !StartSettings.usesOwnDatabase();
         if (config.adminToken().isPresent() && AccessTokens.ofSettings(config).isEmpty()) {
             LOG.warn(
-                    "ANNALS_ADMIN_TOKEN is a token that Annals has issued, and no setting: it counts as the database says,"
-                            + " and no more once it is revoked there. A token for the settings is one that you make up.");
+                    "ANNALS_ADMIN_TOKEN is a token that Annals has issued. The service ignores the setting: the token counts"
+                            + " until it is revoked in the database. Choose a text of your own for the setting.");
         }
     }
 
-    /** Tokens that are just being made are written, too: nothing interrupts that. */
+    /** Waits until tokens that are being made are written. */
     void stop(@Observes ShutdownEvent event) throws InterruptedException {
         stopping = true;
         Thread started = thread;
@@ -77,7 +77,7 @@ class FirstStart {
         }
     }
 
-    // The thread that tells it waits for nobody else: a service may be stopped at once.
+    // In a thread of its own, so that the service can be stopped at once.
     void listening(@ObservesAsync HttpServerStart start) {
         int port = start.options().getPort();
         Thread started = new Thread(() -> look(port), "annals-first-start");
@@ -99,8 +99,8 @@ class FirstStart {
             }
         } catch (FileAlreadyExistsException e) {
             LOG.errorf(
-                    "This database has no tokens, and none were made: the file %s is there already, with those of another"
-                            + " database. Keep it elsewhere, or name another file in ANNALS_FIRST_TOKENS_FILE, and start"
+                    "This database has no tokens, and none were made: the file %s exists already, with the tokens of another"
+                            + " database. Move it, or name another file in ANNALS_FIRST_TOKENS_FILE, and start"
                             + " again.",
                     file);
         } catch (IOException e) {
@@ -110,7 +110,7 @@ class FirstStart {
                     file, e.getMessage());
         } catch (RuntimeException e) {
             if (stopping) {
-                LOG.info("Whether this database needs its first tokens is asked at the next start.");
+                LOG.info("The service was stopped before it checked for first tokens. The next start checks.");
                 return;
             }
             LOG.error("The first tokens were not made. Start again when the database can be written.", e);
@@ -118,8 +118,8 @@ class FirstStart {
     }
 
     /**
-     * The file comes first: a token that was made and is shown nowhere would be lost. So would those of another database
-     * whose file was replaced.
+     * Writes the file before the database knows the tokens: otherwise a failure would lose them. An existing file is never replaced:
+     * it has the tokens of another database.
      */
     private void begin(@Nullable UUID restored, int port) throws IOException {
         if (Files.exists(file)) {

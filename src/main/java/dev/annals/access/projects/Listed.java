@@ -20,9 +20,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Some of a list that is in the order of its ids.
+ * A page of a list in the order of its ids.
  *
- * @param next the id after which it goes on; null at its end
+ * @param next the id to continue after; null at the end
  */
 public record Listed<T>(List<T> items, @Nullable UUID next) {
 
@@ -31,15 +31,15 @@ public record Listed<T>(List<T> items, @Nullable UUID next) {
     private static final UUID FIRST = new UUID(0, 0);
 
     /**
-     * Which part of a list a request asks for.
+     * The page that a request asks for.
      *
-     * @param after the id before it
-     * @param limit how many at most
+     * @param after the id before its first item
+     * @param limit the largest number of items
      */
     public record Part(UUID after, int limit) {
 
         /**
-         * As a request's parameters {@code after} and {@code limit} say.
+         * Reads the parameters {@code after} and {@code limit}.
          *
          * @throws ProblemException {@code invalid-parameter}
          */
@@ -68,12 +68,12 @@ public record Listed<T>(List<T> items, @Nullable UUID next) {
         }
 
         /**
-         * Reads this part.
+         * Reads this page.
          *
-         * @param list a list's statement, of which only {@code :after} and {@code :most} are to be bound
+         * @param list a list's statement, with {@code :after} and {@code :most} left to bind
          */
         public <T> Uni<Listed<T>> read(Binds list, Pool pool, Function<Row, T> read, Function<T, UUID> id) {
-            // One more is read, so that the end of a list is known.
+            // One more row shows whether the list continues.
             return DatabaseFailure.retried(
                             list.bind("after", after).bind("most", limit + 1).execute(pool))
                     .map(rows -> listed(rows, read, id));
@@ -94,7 +94,7 @@ public record Listed<T>(List<T> items, @Nullable UUID next) {
     /**
      * The answer: an object with the items and {@code next}.
      *
-     * @param size how many bytes an item has, about
+     * @param size the expected bytes of an item
      */
     public Response answer(String name, int size, Function<T, JsonBody.Content> content) {
         return JsonBody.answer(Response.Status.OK, size * (1 + items.size()), json -> {

@@ -12,11 +12,11 @@ import org.jspecify.annotations.Nullable;
  * A project.
  *
  * @param closedAt null while it is open
- * @param retentionDays for how many days it keeps its records; null: for ever
- * @param oldestSequenceId of the oldest record that has not expired; of the next record, where there is none
- * @param archiveRequired whether records have to be in an archive before they expire
- * @param archivedThrough up to which sequence id they are; 0 where none is
- * @param awaitsArchive whether records would expire now if they were in one
+ * @param retentionDays days until its records expire; null for never
+ * @param oldestSequenceId of the oldest record that has not expired; of the next record if none is left
+ * @param archiveRequired true if records expire only after they were archived
+ * @param archivedThrough the last archived sequence id; 0 for none
+ * @param awaitsArchive true if records would expire now if they were archived
  */
 public record Project(
         UUID id,

@@ -40,11 +40,11 @@ final class ProjectRequests {
     }
 
     /**
-     * {@code {"name": "…", "retention_days": 365, "archive_required": true}}: any of them.
+     * Any members of {@code {"name": "…", "retention_days": 365, "archive_required": true}}.
      *
-     * @param name null if it stays
-     * @param changesRetention whether {@code retentionDays} is new; null then means for ever
-     * @param archiveRequired null if it stays
+     * @param name null for no change
+     * @param changesRetention true if {@code retentionDays} is the new value; null then means never
+     * @param archiveRequired null for no change
      */
     record ProjectChange(
             @Nullable String name,

@@ -24,12 +24,12 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.UUID;
 
-/** Administration over HTTP: projects and their tokens, at {@code /v1/projects}. A project is named by its id or its name. */
+/** Projects and their tokens over HTTP, at {@code /v1/projects}. A path names a project by its id or its name. */
 @Path("/v1/projects")
 @Produces(MediaType.APPLICATION_JSON)
 public class ProjectResource {
 
-    /** Of an answer that has no lists. */
+    /** The expected bytes of an answer without a list. */
     private static final int SIZE = 512;
 
     private final Projects projects;
@@ -42,7 +42,7 @@ public class ProjectResource {
         this.bodies = bodies;
     }
 
-    /** Some of the projects, in the order in which they were made. */
+    /** Lists projects in the order in which they were created. */
     @GET
     @Requires(Scope.AUDIT)
     public Uni<Response> listProjects(@Context UriInfo uri) {
@@ -50,7 +50,7 @@ public class ProjectResource {
                 .map(listed -> listed.answer("projects", SIZE, project -> project::write));
     }
 
-    /** Makes a project. */
+    /** Creates a project. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Scope.ADMIN)
@@ -62,7 +62,7 @@ public class ProjectResource {
                         .map(project -> answer(Response.Status.CREATED, project)));
     }
 
-    /** One project. */
+    /** Returns a project. */
     @GET
     @Path("/{project}")
     @Requires(Scope.AUDIT)
@@ -70,7 +70,7 @@ public class ProjectResource {
         return projects.find(project).map(found -> answer(Response.Status.OK, found));
     }
 
-    /** Renames a project, or sets for how many days it keeps its records, and whether these have to be archived first. */
+    /** Changes a project's name, its retention, or whether records have to be archived before they expire. */
     @PATCH
     @Path("/{project}")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -87,7 +87,7 @@ public class ProjectResource {
                 .map(changed -> answer(Response.Status.OK, changed));
     }
 
-    /** Closes a project: it takes no more records, and still serves those that it has. */
+    /** Closes a project. It accepts no more records, and its records can still be read. */
     @POST
     @Path("/{project}/close")
     @Requires(Scope.ADMIN)
@@ -97,7 +97,7 @@ public class ProjectResource {
                 .map(closed -> answer(Response.Status.OK, closed));
     }
 
-    /** Sets the limits of a project: all tokens of it together keep to them, at each instance. */
+    /** Sets the limits that all tokens of a project share at each instance. */
     @PUT
     @Path("/{project}/limits")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -114,7 +114,7 @@ public class ProjectResource {
                 .map(limited -> answer(Response.Status.OK, limited));
     }
 
-    /** Sets the limits of a token, which count beside those of its project. */
+    /** Sets the limits of a token, which apply beside its project's. */
     @PUT
     @Path("/{project}/tokens/{id}/limits")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -132,7 +132,7 @@ public class ProjectResource {
                 .map(limited -> JsonBody.answer(Response.Status.OK, SIZE, limited::write));
     }
 
-    /** Some of a project's tokens, in the order in which they were made. */
+    /** Lists a project's tokens in the order in which they were issued. */
     @GET
     @Path("/{project}/tokens")
     @Requires(Scope.AUDIT)
@@ -143,7 +143,7 @@ public class ProjectResource {
                 .map(listed -> listed.answer("tokens", SIZE, token -> token::write));
     }
 
-    /** Makes a token for a project; the answer is the only place where the token is ever shown. */
+    /** Issues a token for a project. Only this answer contains the token. */
     @POST
     @Path("/{project}/tokens")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -160,7 +160,7 @@ public class ProjectResource {
                 .map(ProjectResource::created);
     }
 
-    /** Makes a token in the place of another one, which stays valid for a while. */
+    /** Replaces a token, which stays valid for the overlap. Only this answer contains the new one. */
     @POST
     @Path("/{project}/tokens/{id}/rotate")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -179,7 +179,7 @@ public class ProjectResource {
                 .map(ProjectResource::created);
     }
 
-    /** Revokes a token. It stays in the list, with the hour of its last use. */
+    /** Revokes a token, which stays in the list. */
     @DELETE
     @Path("/{project}/tokens/{id}")
     @Requires(Scope.ADMIN)

@@ -35,8 +35,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Projects, each of which owns a feed, and their tokens. Every change is a function of the schema, which appends the event that
- * says so to the administration's feed: see R__45_administration.sql.
+ * Projects, each with a feed of its own, and their tokens. A function of the schema makes each change and appends its event to the
+ * administration's feed: see R__45_administration.sql.
  */
 @ApplicationScoped
 public class Projects {
@@ -89,9 +89,9 @@ public class Projects {
     record NewToken(IssuedToken issued, String token) {}
 
     /**
-     * The first project of a database, and its first tokens, so far as there are to be any.
+     * The first project of a database, and its first tokens; null for a token that is not needed.
      *
-     * @param restored whether the project is an archive that was restored
+     * @param restored true if the project is a restored archive
      */
     record FirstTokens(
             UUID projectId,
@@ -100,21 +100,21 @@ public class Projects {
             @Nullable String admin) {}
 
     /**
-     * What is known of a database at a start.
+     * The state of a database at a start.
      *
-     * @param isNew whether it has neither projects nor tokens
-     * @param restored the project of an archive that was restored, which does not count
+     * @param isNew true if it has no tokens, and no project but a restored archive
+     * @param restored the project of a restored archive; null without one
      */
     record Beginning(boolean isNew, @Nullable UUID restored) {}
 
     /**
-     * The project with an id or a name.
+     * Finds the project with an id or a name.
      *
      * @return fails with {@code not-found}
      */
     public Uni<Project> find(String idOrName) {
         if (idOrName.codePoints().anyMatch(c -> c == 0 || (c >= 0xD800 && c <= 0xDFFF))) {
-            // No text of PostgreSQL has these.
+            // PostgreSQL cannot store these.
             return Uni.createFrom().failure(noSuchProject());
         }
         UUID id = CanonicalGuid.parse(idOrName);
@@ -138,7 +138,7 @@ public class Projects {
         return run(CREATE_PROJECT.bind("id", id).bind("name", name), actor).chain(() -> find(id.toString()));
     }
 
-    /** All of a change, or nothing. */
+    /** Makes all of a change, or none of it. */
     Uni<Project> change(Project project, ProjectRequests.ProjectChange change, Actor actor) {
         return pool.withTransaction(connection -> {
                     Uni<Void> done = Uni.createFrom().voidItem();
@@ -172,21 +172,21 @@ public class Projects {
                 .chain(() -> find(project.id().toString()));
     }
 
-    /** Closes a project, or leaves it closed. */
+    /** Closes a project. A closed project stays closed. */
     Uni<Project> close(Project project, Actor actor) {
         return run(CLOSE_PROJECT.bind("id", project.id()), actor)
                 .invoke(tokens::changed)
                 .chain(() -> find(project.id().toString()));
     }
 
-    /** Sets all limits of a project. */
+    /** Replaces the limits of a project. */
     Uni<Project> limit(Project project, Limits limits, Actor actor) {
         return run(LIMIT_PROJECT.bind("id", project.id()).bind("limits", limits.toJson()), actor)
                 .invoke(tokens::changed)
                 .chain(() -> find(project.id().toString()));
     }
 
-    /** Sets all limits of a token. */
+    /** Replaces the limits of a token. */
     Uni<IssuedToken> limit(Project project, UUID id, Limits limits, Actor actor) {
         return run(LIMIT_TOKEN.bind("project_id", project.id()).bind("id", id).bind("limits", limits.toJson()), actor)
                 .invoke(tokens::changed)
@@ -198,7 +198,7 @@ public class Projects {
     }
 
     /**
-     * A token of a project.
+     * Finds a token of a project.
      *
      * @return fails with {@code not-found}
      */
@@ -206,7 +206,7 @@ public class Projects {
         return one(FIND_TOKEN_BY_ID.bind("project_id", projectId).bind("id", id), pool, IssuedToken::of, "token");
     }
 
-    /** Makes a token for a project. */
+    /** Issues a token for a project. */
     Uni<NewToken> issue(Project project, ProjectRequests.NewToken asked, Actor actor) {
         String token = TokenText.draw(random);
         UUID id = guids.next();
@@ -227,7 +227,7 @@ public class Projects {
                 .chain(() -> made(project, id, token));
     }
 
-    /** Makes a link that shows some records of a project for a while. */
+    /** Creates a link that shows some records of a project for a limited time. */
     public Uni<ViewerLink> link(Caller caller, byte[] request, Actor actor) {
         ProjectRequests.NewLink asked = ProjectRequests.NewLink.read(request);
         String token = TokenText.draw(random);
@@ -246,7 +246,7 @@ public class Projects {
                         token, id, issued.subjectId(), issued.actorId(), Objects.requireNonNull(issued.expiresAt())));
     }
 
-    /** Makes a token in the place of another, which ends after the overlap. */
+    /** Replaces a token, which ends after the overlap. */
     Uni<NewToken> rotate(Project project, UUID old, int overlapSeconds, Actor actor) {
         String token = TokenText.draw(random);
         UUID id = guids.next();
@@ -262,7 +262,7 @@ public class Projects {
                 .chain(() -> made(project, id, token));
     }
 
-    /** Revokes a token, or leaves it revoked. */
+    /** Revokes a token. A revoked token stays revoked. */
     Uni<Void> revoke(Project project, UUID id, Actor actor) {
         return run(REVOKE_TOKEN.bind("project_id", project.id()).bind("id", id), actor)
                 .invoke(tokens::changed)
@@ -274,14 +274,14 @@ public class Projects {
         return token(project.id(), id).map(issued -> new NewToken(issued, token));
     }
 
-    /** Whether the database is new. */
+    /** Looks whether the database is new. */
     Uni<Beginning> beginning() {
         return DatabaseFailure.retried(IS_NEW.execute(pool))
                 .map(rows -> rows.iterator().next())
                 .map(row -> new Beginning(row.getBoolean("is_new"), row.getUUID("restored")));
     }
 
-    /** Draws the first tokens of a database; they count once {@link #begin} says so. */
+    /** Draws the first tokens of a database. {@link #begin} makes them valid. */
     FirstTokens drawFirst(@Nullable UUID restored) {
         return new FirstTokens(
                 restored == null ? guids.next() : restored,
@@ -290,12 +290,12 @@ public class Projects {
                 tokens.hasConfiguredAdmin() ? null : TokenText.draw(random));
     }
 
-    /** The first project alone. */
+    /** The first project without tokens. */
     FirstTokens withoutTokens() {
         return new FirstTokens(guids.next(), false, null, null);
     }
 
-    /** Makes the first project and tokens; false if the database has some. */
+    /** Creates the first project and tokens; false if the database has some. */
     Uni<Boolean> begin(FirstTokens first) {
         return BEGIN_ADMINISTRATION
                 .bind("admin_id", guids.next())
@@ -357,40 +357,40 @@ public class Projects {
             case "archive_next" ->
                 new ProblemException(
                         ProblemType.ARCHIVE_NOT_NEXT,
-                        "The file does not begin with the record behind archived_through, or ends behind the project's log."
-                                + " Another archive may have been noted meanwhile: see the project.");
+                        "The file does not begin with the record after archived_through, or ends after the project's log."
+                                + " Another archive may have been recorded meanwhile: see the project.");
             case "access_token_known" -> unknown("token");
             case "legal_hold_known" -> unknown("hold");
             case "identity_grant_known" -> unknown("grant");
             case "access_token_live" ->
                 new ProblemException(
                         ProblemType.TOKEN_ENDED,
-                        "This token has ended, was replaced before, or is that of a link. Issue a new one.");
+                        "This token has ended, was replaced, or belongs to a link. Issue a new one.");
             case "access_token_administrator" ->
                 new ProblemException(
                         ProblemType.UNAUTHORIZED, "The token has ended. Ask the administrator for a new one.");
             case "identity_administrator" ->
                 new ProblemException(
                         ProblemType.FORBIDDEN, "Your grant was revoked. Ask the administrator for a new one.");
-            // The second one where a project with retention was to be called annals.
+            // The second constraint refuses the name annals for a project with retention.
             case "project_name_key", "project_retention_reserved" ->
                 new ProblemException(
-                        ProblemType.PROJECT_NAME_TAKEN, "There is a project with this name. Choose another name.");
+                        ProblemType.PROJECT_NAME_TAKEN, "A project with this name exists. Choose another name.");
             case "project_name_reserved" ->
                 new ProblemException(
                         ProblemType.PROJECT_NAME_TAKEN,
-                        "This name is too like that of the project annals. Choose another name.");
+                        "This name is too similar to the project annals. Choose another name.");
             case "project_name_no_other_id" ->
-                invalid("/name", "It must not look like an id: projects are named by either.");
+                invalid("/name", "It must not look like an id, because requests name projects by id or by name.");
             case "project_reserved" ->
                 new ProblemException(
                         ProblemType.FORBIDDEN,
-                        "The project annals can be neither renamed nor closed, and keeps its records: they say what the"
+                        "The project annals cannot be renamed or closed, and its records never expire: they record what the"
                                 + " administration did.");
             case "access_token_scopes", "identity_grant_scopes" ->
                 invalid(
                         "/scopes",
-                        "Tokens and grants of the project annals have \"audit\" or \"admin\", and those of other projects neither.");
+                        "Tokens and grants of the project annals have \"audit\" or \"admin\", and those of other projects have neither.");
             case "access_token_expires_at" -> invalid("/expires_at", "It must be in the future.");
             default -> failure;
         };
@@ -402,6 +402,6 @@ public class Projects {
     }
 
     private static ProblemException noSuchProject() {
-        return new ProblemException(ProblemType.NOT_FOUND, "There is no project with this id or name.");
+        return new ProblemException(ProblemType.NOT_FOUND, "No project has this id or name.");
     }
 }

@@ -1,4 +1,4 @@
-/** Projects, and the requests that administer them. */
+/** Projects, their tokens, and the first start of a database. */
 @NullMarked
 package dev.annals.access.projects;
 

@@ -16,9 +16,8 @@ import org.jboss.logmanager.Logger;
 import org.jboss.logmanager.handlers.ConsoleHandler;
 
 /**
- * Formats and writes the log in a thread of its own, with the handlers that the framework has set up. A thread that logs never
- * waits: if the output is behind by as many lines as the queue holds, the line is left out and counted. The framework's own
- * asynchronous handler would block or not count.
+ * Formats and writes the log in a thread of its own, with the framework's handlers. A thread that logs never waits: if the queue is
+ * full, the line is dropped and counted. The framework's own asynchronous handler would block or not count.
  */
 final class LogQueue extends ExtHandler {
 
@@ -53,8 +52,8 @@ final class LogQueue extends ExtHandler {
     /**
      * Starts the thread.
      *
-     * @param capacity how many lines may wait
-     * @param out where the handlers write to
+     * @param capacity the largest number of waiting lines
+     * @param out the output of the handlers
      */
     LogQueue(int capacity, PrintStream out) {
         this.queue = new ArrayBlockingQueue<>(capacity);
@@ -64,7 +63,7 @@ final class LogQueue extends ExtHandler {
         thread.start();
     }
 
-    /** Takes all lines of the log from now on. */
+    /** Replaces the handlers of the log. */
     void open(LogFormat format) {
         Logger root = root();
         setHandlers(root.getHandlers());
@@ -88,7 +87,7 @@ final class LogQueue extends ExtHandler {
         return Stream.concat(Stream.of(handler), within);
     }
 
-    /** How many lines were left out so far. */
+    /** The number of dropped lines. */
     long dropped() {
         return dropped.get();
     }
@@ -108,7 +107,7 @@ final class LogQueue extends ExtHandler {
                 if (entry != null) {
                     publishToNestedHandlers(entry);
                     if (out.checkError()) {
-                        // The reader of standard output is gone: the count is the only place left to say so.
+                        // Standard output is closed. Only the count can still show it.
                         dropped.incrementAndGet();
                     }
                 }
@@ -118,7 +117,7 @@ final class LogQueue extends ExtHandler {
         }
     }
 
-    /** Writes what waits, for at most a second. Later lines are written by the threads that log them. */
+    /** Writes the waiting lines, for at most a second. Threads write later lines themselves. */
     @Override
     public void close() {
         if (Arrays.asList(root().getHandlers()).contains(this)) {

@@ -7,15 +7,14 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What a request is for. There are as many as resource methods, whatever callers send.
+ * The operation of a request: one per resource method, whatever callers send.
  *
- * @param name the resource method's name, which is the operation's id in the contract; {@code other} for what is not part of
- *     the contract
+ * @param name the operation's id in the contract, which is the resource method's name; {@code other} outside of the contract
  * @param route the template of its path, as in the contract
  */
 record Operation(String name, String route) {
 
-    /** A request that no resource method takes. */
+    /** The operation of a request without a resource method. */
     static final Operation OTHER = new Operation("other", "OTHER");
 
     private static final Map<Method, Operation> KNOWN = new ConcurrentHashMap<>();
@@ -32,7 +31,7 @@ record Operation(String name, String route) {
                     OTHER.name,
                     resource.getDeclaringClass().getAnnotation(Path.class).value());
         }
-        // A parameter may have a pattern, which the contract has elsewhere.
+        // The contract has patterns of parameters elsewhere.
         return new Operation(resource.getName(), route.replaceAll("\\{(\\w+):[^}]*}", "{$1}"));
     }
 }

@@ -16,11 +16,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is logged of a request, once it has ended. All texts are bounded; what callers send is escaped when it is written, and
- * is in no line in which it could pass for something else.
+ * A line of the request log. All texts are bounded, and callers' input is escaped.
  *
- * @param cause the type of the problem that it was answered with, if any
- * @param nanos how long it took
+ * @param cause the type of the problem that answered it; null without one
+ * @param nanos its duration
  * @param received the bytes of its body
  * @param sent the bytes of the answer's body
  */
@@ -46,27 +45,27 @@ record RequestLine(
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** A token that somebody has put where it does not belong. */
+    /** A token in a path or a header that should not contain one. */
     private static final Pattern SECRET = Pattern.compile("annals_[A-Za-z0-9_-]{6,}");
 
     private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_./:{}+~@%-]+");
 
     /**
-     * What a request belongs to (W3C Trace Context).
+     * The trace of a request (W3C Trace Context).
      *
      * @param id 32 hexadecimal digits: the caller's, or new ones
      * @param parent the caller's span; null for a trace that begins here
      */
     record Trace(String id, @Nullable String parent) {
 
-        // A later version may have more behind the flags; of version 00 the header is this long and no longer.
+        // Later versions may have more after the flags; version 00 has not.
         private static final Pattern HEADER = Pattern.compile("(?:00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}"
                 + "|(?!00|ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.{0,200})?)");
         private static final String NO_ID = "0".repeat(32);
         private static final String NO_PARENT = "0".repeat(16);
         private static final int MAX_LENGTH = 256;
 
-        /** The trace that the values of {@code traceparent} name; a new one if they are not exactly one valid value. */
+        /** Reads {@code traceparent}; a new trace unless it has exactly one valid value. */
         static Trace of(List<String> headers) {
             if (headers.size() == 1 && headers.get(0).length() <= MAX_LENGTH) {
                 Matcher header = HEADER.matcher(headers.get(0));
@@ -81,7 +80,7 @@ record RequestLine(
             return fresh();
         }
 
-        // It names and protects nothing: no need for a secure source, which could block.
+        // The id protects nothing, so it needs no secure source, which could block.
         private static Trace fresh() {
             ThreadLocalRandom random = ThreadLocalRandom.current();
             return new Trace(hex(random.nextLong()) + hex(random.nextLong() | 1), null);
@@ -105,12 +104,12 @@ record RequestLine(
         CLOSED
     }
 
-    /** At most so many characters of a text. */
+    /** The first characters of a text. */
     static String cut(String text, int most) {
         return text.length() <= most ? text : text.substring(0, most) + "…";
     }
 
-    /** The values as pairs {@code name=value}; a text that could pass for more than a value is quoted as in JSON. */
+    /** The values as pairs {@code name=value}; texts with special characters are quoted as in JSON. */
     @Override
     public String toString() {
         StringBuilder line = new StringBuilder(400);
@@ -160,7 +159,7 @@ record RequestLine(
         }
     }
 
-    /** The same JSON in ASCII alone: nothing in it ends a line or controls a terminal. */
+    /** The JSON in ASCII. Nothing in it ends a line or controls a terminal. */
     static String ascii(String json) {
         if (json.chars().allMatch(c -> c <= '~')) {
             return json;

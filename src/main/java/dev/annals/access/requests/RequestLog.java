@@ -29,31 +29,30 @@ import org.jboss.resteasy.reactive.server.ServerRequestFilter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Logs each request when it has ended, measures its time, and counts what was refused by its cause. The time of a request that
- * follows a feed is that of its connection.
+ * Logs each request at its end, measures its time, and counts refusals by cause. The time of a live stream is the time of its
+ * connection.
  */
 @ApplicationScoped
 class RequestLog {
 
-    /** How many lines may wait to be written: some seconds' worth of a busy service, and a few MiB. Further ones are left out. */
+    /** Lines that may wait for the output: a few seconds of a busy service, and a few MiB. */
     private static final int QUEUE = 8_192;
 
     private static final Logger LOG = Logger.getLogger(RequestLog.class);
 
-    /** Asked every few seconds by load balancers and container platforms, and logged only if they fail. */
+    /** Load balancers request these every few seconds. They are logged only if they fail. */
     private static final String PROBES = "/q/health";
 
-    /** What the operator asks on the management port. */
+    /** Routes of the management port. */
     private static final List<String> MANAGEMENT = List.of(PROBES, "/q/metrics");
 
     private static final String OPERATION = Operation.class.getName();
 
-    /** The labels of methods: a caller can make up others. */
+    /** Methods with a label of their own: callers can invent others. */
     private static final Set<String> METHODS = Set.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS");
 
     /**
-     * Prometheus estimates percentiles from them over all instances. Few, since there are as many series for each operation and
-     * status.
+     * Prometheus estimates percentiles from them over all instances. Each one is a series per operation and status.
      */
     private static final Duration[] BUCKETS = Stream.of(2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000)
             .map(Duration::ofMillis)
@@ -83,7 +82,7 @@ class RequestLog {
         queue.open(config.format());
     }
 
-    // Before everything else, to see what that does and how long it takes.
+    // First of all handlers, to measure the others.
     void register(@Observes Router router) {
         router.route().order(Integer.MIN_VALUE).handler(routing -> {
             long began = System.nanoTime();
@@ -105,7 +104,7 @@ class RequestLog {
         });
     }
 
-    // Before the token is checked.
+    // Before TokenFilter.
     @ServerRequestFilter(priority = 0)
     void matched(ResourceInfo resource, RoutingContext routing) {
         routing.put(OPERATION, Operation.of(resource.getResourceMethod()));
@@ -122,15 +121,14 @@ class RequestLog {
             metrics.counter("annals.refusals", "cause", cause.orElse("other")).increment();
         }
         if (config.requests() && !(status < 400 && path(routing).startsWith(PROBES))) {
-            // Formatted by the thread that writes it. In JSON, the values are fields.
+            // The thread that writes the line formats it. In JSON, the values are fields.
             LOG.infof(
                     config.format() == LogFormat.JSON ? "A request has ended" : "%s",
                     line(routing, operation, nanos, outcome(status, whole), cause.orElse(null)));
         }
     }
 
-    // Labels are kept for good. The framework's own would be the method and, of what no resource takes, the path that a
-    // caller has made up.
+    // A series lives for ever. The framework's labels would contain invented methods and paths.
     private void measure(RoutingContext routing, String route, long nanos, boolean whole) {
         String method = routing.request().method().name();
         int status = routing.response().getStatusCode();
@@ -167,7 +165,7 @@ class RequestLog {
                 RequestLine.Trace.of(request.headers().getAll("traceparent")),
                 RequestLine.cut(request.method().name(), RequestLine.MAX_METHOD),
                 operation.name(),
-                // Without the query: it may name people.
+                // The query may name people.
                 RequestLine.cut(path(routing), RequestLine.MAX_PATH),
                 routing.response().getStatusCode(),
                 outcome,

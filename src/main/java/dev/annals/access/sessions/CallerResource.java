@@ -21,7 +21,7 @@ import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** What a token is good for: {@code GET /v1/whoami}. */
+/** The project and the scopes of a token: {@code GET /v1/whoami}. */
 @Path("/v1/whoami")
 @Produces(MediaType.APPLICATION_JSON)
 public class CallerResource {
@@ -34,7 +34,7 @@ public class CallerResource {
         this.projects = projects;
     }
 
-    /** The project and the token of the caller. */
+    /** Returns the project and the token of the caller. */
     @GET
     @Requires
     public Uni<Response> whoAmI(@Context ContainerRequestContext request) {
@@ -46,7 +46,7 @@ public class CallerResource {
                         : projects.token(project.id(), token).map(issued -> answer(caller, project, issued)));
     }
 
-    /** The projects that are open to the caller: those that the header {@code Annals-Project} may name. */
+    /** Lists the projects that the caller may name in the header {@code Annals-Project}. */
     @GET
     @Path("/projects")
     @Requires(project = false)

@@ -34,7 +34,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Who comes with a token of the OpenID provider, and which projects grants open to them. */
+/** Identities with a token of the OpenID provider, and the projects that grants open to them. */
 @ApplicationScoped
 public class Identities {
 
@@ -60,7 +60,7 @@ public class Identities {
     /** Queries in flight: requests with the same token share one query. */
     private final Map<TokenHash, Uni<Identity>> lookUps = new ConcurrentHashMap<>();
 
-    /** @param changes {@link AccessTokens#changes} before it was looked up */
+    /** @param changes {@link AccessTokens#changes} before the look-up */
     private record Known(Identity identity, long changes) {}
 
     Identities(
@@ -83,7 +83,7 @@ public class Identities {
                 .build();
     }
 
-    /** Whether a text that is no token of the service may be one of the provider. */
+    /** True if the text may be a token of the provider. */
     boolean mayBeToken(String text) {
         return provider.takesBearers() && text.startsWith("eyJ");
     }
@@ -106,16 +106,16 @@ public class Identities {
     }
 
     /**
-     * Who came with a bearer token.
+     * The identity of a bearer token.
      *
-     * @param address where the request comes from
+     * @param address the sender's
      * @return fails with {@link BadToken}
      */
     Uni<Identity> withBearer(String token, Supplier<String> address) {
         return with(TokenHash.of("bearer " + token), () -> provider.bearer(token), address);
     }
 
-    /** The same for somebody who has signed in, who only reads. */
+    /** The identity of a session, which may only read. Fails as {@link #withBearer} does. */
     Uni<Identity> withSession(String idToken, Supplier<String> address) {
         return with(TokenHash.of("session " + idToken), () -> provider.idToken(idToken), address)
                 .map(Identity::reading);
@@ -157,7 +157,7 @@ public class Identities {
                 });
     }
 
-    /** The first use of each grant is an event. A hot standby takes none, and nobody changes anything there. */
+    /** The first use of each grant is an event. A hot standby stores no events. */
     private Uni<Void> entered(ProvenToken token, RowSet<Row> rows, String address) {
         List<UUID> unused = new ArrayList<>();
         for (Row row : rows) {

@@ -15,11 +15,11 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A person or a program that the OpenID provider vouches for.
+ * A person or a program with a token of the OpenID provider.
  *
  * @param id null if no grant is for it
- * @param expiresAt when its token ends
- * @param projects that grants open to it
+ * @param expiresAt the end of its token
+ * @param projects the projects that grants open to it
  */
 record Identity(@Nullable UUID id, String issuer, String subject, Instant expiresAt, List<Opened> projects) {
 
@@ -27,7 +27,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
      * A project that is open to an identity.
      *
      * @param limits of this identity
-     * @param grants that open it
+     * @param grants the grants that open it
      */
     record Opened(
             UUID projectId,
@@ -38,7 +38,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
             Limits limits,
             Set<UUID> grants) {
 
-        /** What two grants for the same project allow together. Of their limits, the more generous ones count. */
+        /** Combines two grants for one project: all scopes, and the more generous limits. */
         Opened and(Opened other) {
             Set<Scope> both = EnumSet.copyOf(scopes);
             both.addAll(other.scopes);
@@ -48,7 +48,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
                     projectId, name, both, closed, projectLimits, limits.orMore(other.limits), Set.copyOf(all));
         }
 
-        /** What is left of it for somebody who only reads; null if nothing is. */
+        /** The scopes that only read; null if it has none. */
         @Nullable
         Opened reading() {
             Set<Scope> left = EnumSet.noneOf(Scope.class);
@@ -62,6 +62,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
         }
     }
 
+    /** This identity with the scopes that only read. */
     Identity reading() {
         return new Identity(
                 id,
@@ -78,17 +79,17 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
                         .toList());
     }
 
-    /** A project that is open to it; null if none is. */
+    /** The id of a project that is open to it; null if none is. */
     @Nullable
     String anyProject() {
         return projects.isEmpty() ? null : projects.get(0).projectId.toString();
     }
 
     /**
-     * The caller in the project that it names.
+     * The caller in the project that the request names.
      *
-     * @param named its id or its name; null if the request names none
-     * @param administers whether the operation is one of the project {@code annals}
+     * @param named the project's id or name; null if the request names none
+     * @param administers true if the operation needs a scope of the project {@code annals}
      * @throws ProblemException {@code project-needed}, or {@code forbidden} if no grant is for that project
      */
     Caller in(@Nullable String named, boolean administers) {
@@ -96,7 +97,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
         if (self == null || projects.isEmpty()) {
             throw new ProblemException(
                     ProblemType.FORBIDDEN,
-                    "The provider vouches for you, but no grant opens a project to you. Ask the administrator for one.");
+                    "The provider knows you, but no grant opens a project to you. Ask the administrator for a grant.");
         }
         Opened chosen;
         if (named == null && administers) {
@@ -119,7 +120,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
                     .findFirst()
                     .orElseThrow(() -> new ProblemException(
                             ProblemType.FORBIDDEN,
-                            "No grant opens the project to you that the header \"Annals-Project\" names."));
+                            "No grant opens the project in the header \"Annals-Project\" to you."));
         }
         return new Caller(
                 chosen.projectId,

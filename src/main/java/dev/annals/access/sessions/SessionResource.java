@@ -31,8 +31,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How people sign in to the viewer by way of the OpenID provider: {@code /v1/session}. The session is the provider's ID token, in a
- * cookie that opens reading alone, and ends with it.
+ * Signing in to the viewer with the OpenID provider: {@code /v1/session}. A session is the provider's ID token in a cookie. It can
+ * only read, and ends with the token.
  */
 @Path("/v1/session")
 @Requires(token = false)
@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
 public class SessionResource {
 
     private static final int SIZE = 512;
-    /** For as long as somebody may take to sign in. */
+    /** The longest time for a sign-in. */
     private static final long SIGN_IN_SECONDS = 600;
 
     private final Identities identities;
@@ -58,7 +58,7 @@ public class SessionResource {
         this.tokens = tokens;
     }
 
-    /** Whether people can sign in, and who has. */
+    /** Shows the provider, and the session's subject. */
     @GET
     public Uni<Response> showSession(@Context ContainerRequestContext request) {
         Cookie cookie = identities.session(request.getCookies());
@@ -90,12 +90,12 @@ public class SessionResource {
                 .map(begun -> Response.seeOther(URI.create(begun.url()))
                         .header(
                                 HttpHeaders.SET_COOKIE,
-                                // Lax: the way back from the provider begins there.
+                                // Lax: the provider's page redirects back.
                                 cookie(signInName(), begun.memory(), SIGN_IN_SECONDS, "Lax"))
                         .build());
     }
 
-    /** Takes a browser back, which is sent on to the viewer and nowhere else. */
+    /** Finishes a sign-in, and sends the browser to the viewer. */
     @GET
     @Path("/callback")
     public Uni<Response> finishSignIn(@Context RoutingContext routing, @Context ContainerRequestContext request) {
@@ -139,7 +139,7 @@ public class SessionResource {
                 .header(HttpHeaders.SET_COOKIE, cookie(signInName(), "", 0, "Lax"));
     }
 
-    /** Signs out: the browser forgets the session. The provider's own goes on. */
+    /** Signs out: the browser deletes the cookie. The provider's own session stays. */
     @DELETE
     @NonBlocking
     public Response signOut() {
@@ -150,9 +150,7 @@ public class SessionResource {
 
     private void requireSignIns() {
         if (!provider.takesSignIns()) {
-            throw new ProblemException(
-                    ProblemType.NOT_FOUND,
-                    "Nobody can sign in here but with a token: the settings name no OpenID provider for the viewer.");
+            throw new ProblemException(ProblemType.NOT_FOUND, "Sign-in is not configured. Use a token.");
         }
     }
 

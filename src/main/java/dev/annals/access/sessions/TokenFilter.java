@@ -30,16 +30,18 @@ import java.util.stream.Collectors;
 import org.jboss.resteasy.reactive.server.ServerRequestFilter;
 import org.jspecify.annotations.Nullable;
 
-/** Lets a request pass if its token allows the operation, and notes its {@link Caller}. */
+/**
+ * Finds the {@link Caller} of each request, and refuses it unless the token has the scope that the operation {@link Requires}.
+ */
 @Singleton
 @Startup // finds operations without @Requires before a request does
 public class TokenFilter {
 
     private static final String SCHEME = "Bearer ";
-    /** Nothing longer is a token, so it need not be hashed. */
+    /** Longer texts are no tokens and are not hashed. */
     private static final int MAX_LENGTH = 512;
 
-    /** Room for many groups, within what all headers may have (quarkus.http.limits.max-header-size). */
+    /** Room for many groups, within quarkus.http.limits.max-header-size. */
     private static final int MAX_IDENTITY_LENGTH = 24_576;
 
     private static final String PROJECT = "Annals-Project";
@@ -110,7 +112,7 @@ public class TokenFilter {
                 });
     }
 
-    /** The sender of a request to an operation that requires no project; null if it came with a token of the service. */
+    /** The identity of a request to an operation that requires no project; null for a token of the service. */
     static @Nullable Identity identityOf(ContainerRequestContext request) {
         return (Identity) request.getProperty(IDENTITY);
     }
@@ -123,7 +125,7 @@ public class TokenFilter {
         usage.request(caller);
     }
 
-    /** The connection that a request came by. */
+    /** The connection of a request. */
     record Sender(RoutingContext routing, TrustedProxies proxies) {
 
         /** The client's address. See {@link TrustedProxies#client}. */
@@ -133,9 +135,9 @@ public class TokenFilter {
     }
 
     /**
-     * Finds who sent a request, by its token or by its session.
+     * Finds the caller by the token or the session of a request.
      *
-     * @param choose what an identity is in this request
+     * @param choose makes a caller of an identity
      * @return fails with {@code unauthorized}, and as {@code choose} does
      */
     private Uni<Caller> callerOf(ContainerRequestContext request, Sender sender, Function<Identity, Caller> choose) {

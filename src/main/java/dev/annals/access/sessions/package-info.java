@@ -1,4 +1,4 @@
-/** How a request is let in: by its token, by the session of a person in the viewer, or as an identity of a provider. */
+/** Admission of requests: by a token of the service or of the OpenID provider, or by a session of the viewer. */
 @NullMarked
 package dev.annals.access.sessions;
 

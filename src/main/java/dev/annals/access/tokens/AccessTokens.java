@@ -33,12 +33,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bearer tokens, as {@link TokenText} describes them. The database only holds their SHA-256, and logs never contain them.
+ * Looks up bearer tokens of the service ({@link TokenText}). The database stores only their SHA-256, and logs never contain them.
  */
 @ApplicationScoped
 public class AccessTokens {
 
-    /** How many look-ups may wait from addresses with too many failures; these are made one at a time, so that few suffice. */
+    /** Waiting look-ups from clients with too many failures, which are made one at a time. */
     private static final int WAITING_SUSPECTS = 16;
 
     private static final Sql FIND_TOKEN = Sql.named("access/tokens/find_token");
@@ -50,17 +50,17 @@ public class AccessTokens {
     private final Pool reads;
     /** The hash of {@code ANNALS_ADMIN_TOKEN}. */
     private final Optional<TokenHash> configuredAdmin;
-    /** Who has the configured token; null until the database has said which the administration's project is. */
+    /** The caller with the configured token; null until the administration's project was read. */
     private volatile @Nullable Caller admin;
-    /** Saves a query per request. A token that has ended stays valid as long as it is held here. */
+    /** Saves a query per request. A token that has ended stays valid while it is cached. */
     private final Cache<TokenHash, Caller> known;
 
     private final AtomicLong changes = new AtomicLong();
 
-    /** What was in use since it was last noted, each at most once an hour. */
+    /** Tokens whose use is to be recorded, each at most once an hour. */
     private final Set<UUID> used = ConcurrentHashMap.newKeySet();
 
-    /** Tokens that were recently valid. They need not wait behind other look-ups. */
+    /** Tokens that were recently valid. They do not wait behind other look-ups. */
     private final Cache<TokenHash, Boolean> proven = Caffeine.newBuilder()
             .maximumSize(10_000)
             .expireAfterAccess(Duration.ofHours(1))
@@ -71,7 +71,7 @@ public class AccessTokens {
 
     private final TokenFailures failures;
     private final Bulkhead lane;
-    /** For addresses with too many failures, because a valid token may come from there, too. */
+    /** For clients with too many failures, which may still send a valid token. */
     private final Bulkhead suspectLane;
 
     /** Queries in flight: requests with the same token share one query. */
@@ -94,8 +94,8 @@ public class AccessTokens {
     }
 
     /**
-     * The admin token of the settings. One that a database has issued is none: it would count on after it was revoked there,
-     * where a service is started from a shell that has it for its client.
+     * The configured admin token. A token that a database has issued is ignored: otherwise a service started from a client's shell
+     * would accept it after its revocation.
      */
     public static Optional<String> ofSettings(AnnalsConfig config) {
         return config.adminToken().filter(token -> !TokenText.isToken(token));
@@ -107,7 +107,6 @@ public class AccessTokens {
      * @param address the sender's
      */
     public Uni<@Nullable Caller> callerOf(String token, Supplier<String> address) {
-        // Most tokens are known: they are found by their hash alone.
         TokenHash hash = TokenHash.of(token);
         Caller caller = known.getIfPresent(hash);
         if (caller != null) {
@@ -139,8 +138,8 @@ public class AccessTokens {
     /**
      * Counts a request without a valid token.
      *
-     * @param address where it comes from
-     * @return what to answer it with: {@code unauthorized}, or {@code too-many-failures}
+     * @param address the sender's
+     * @return the answer: {@code unauthorized}, or {@code too-many-failures}
      */
     public ProblemException refused(Supplier<String> address, String detail) {
         String sender = address.get();
@@ -150,7 +149,7 @@ public class AccessTokens {
     }
 
     /**
-     * Refuses who comes from an address with too many failures, before anything is done that costs more than that.
+     * Refuses a client with too many failures before expensive work.
      *
      * @throws ProblemException {@code too-many-failures}
      */
@@ -169,8 +168,8 @@ public class AccessTokens {
     }
 
     /**
-     * Looks up a token that was valid a moment ago. While no primary can be reached, its requests wait, as appends do: otherwise a writer
-     * would be refused only because its token is due to be looked up again.
+     * Looks up a token that was valid a moment ago. While the database cannot be reached, its requests wait as appends do: otherwise
+     * an outage would refuse a writer whose cached token has just expired.
      */
     private Uni<@Nullable Caller> lookUp(TokenHash hash) {
         return found(hash, DatabaseFailure.retriedFor(LookUpBounds.WAIT, find(hash)))
@@ -241,23 +240,23 @@ public class AccessTokens {
         });
     }
 
-    /** Whether the settings name an admin token. */
+    /** True if the settings name an admin token. */
     public boolean hasConfiguredAdmin() {
         return configuredAdmin.isPresent();
     }
 
-    /** A token was issued: it counts at once, whoever has tried it before. */
+    /** Makes a new token valid at once, even if it was tried before. */
     public void issued(TokenHash hash) {
         unknown.invalidate(hash);
     }
 
-    /** Projects, tokens or grants were changed by way of this instance, where this counts at once. */
+    /** Makes a change of projects, tokens or grants effective at once in this instance. */
     public void changed() {
         changes.incrementAndGet();
         known.invalidateAll();
     }
 
-    /** How often {@link #changed} was said: what was looked up before the last time no longer counts. */
+    /** The number of calls of {@link #changed}. Look-ups before the last one are stale. */
     public long changes() {
         return changes.get();
     }
@@ -266,7 +265,7 @@ public class AccessTokens {
         return failures;
     }
 
-    /** The tokens that were used and are to be noted, which is then the caller's task. */
+    /** Removes and returns tokens whose use the caller records. */
     List<UUID> takeUsed() {
         List<UUID> taken = used.stream().limit(NOTED_AT_ONCE).toList();
         taken.forEach(used::remove);

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** What there is to know about a token, without the token itself. */
+/** A token's properties without the token itself. */
 public record IssuedToken(
         UUID id,
         List<String> scopes,

@@ -10,7 +10,7 @@ import jakarta.enterprise.context.ApplicationScoped;
 import java.nio.charset.StandardCharsets;
 import org.jboss.logging.Logger;
 
-/** Events of the administration's feed about what changes neither projects nor tokens. */
+/** Events of the administration's feed about operations that change no project and no token. */
 @ApplicationScoped
 public class OperationEvents {
 
@@ -25,18 +25,17 @@ public class OperationEvents {
         this.pool = pool;
     }
 
-    /** An operation begins: it may go on once this is done. A hot standby takes no events; there, only the log says so. */
+    /** Records the begin of an operation, which waits for it. On a hot standby, only the log shows the operation. */
     public Uni<Void> began(Actor actor, String action, String subjectType, String subjectId, JsonBody.Content details) {
         return record(action, subjectType, subjectId, "success", details, actor)
                 .onFailure(DatabaseFailure::onlyReads)
                 .invoke(standby -> LOG.infof(
-                        "%s of %s %s, which has no event: the database is a hot standby",
-                        action, subjectType, subjectId))
+                        "%s of %s %s has no event: the database is a hot standby", action, subjectType, subjectId))
                 .onFailure(DatabaseFailure::onlyReads)
                 .recoverWithNull();
     }
 
-    /** So many requests from an address had no valid token. */
+    /** Records requests without a valid token. */
     Uni<Void> failed(TokenFailures.Failures failures) {
         return record(
                 "annals.authentication.fail",
@@ -53,16 +52,16 @@ public class OperationEvents {
                 new Actor(null, failures.address()));
     }
 
-    /** Something was found that breaks a feed, or may do so. */
+    /** Records findings of the verification. */
     public Uni<Void> unsound(String subjectType, String subjectId, JsonBody.Content details) {
         return record("annals.verification.fail", subjectType, subjectId, "failure", details, Actor.SERVICE);
     }
 
     /**
-     * What is so since this start, which is recorded if it is different from what was so since the last one.
+     * Records a state of this start if it differs from the last start's.
      *
      * @param kind {@code settings} or {@code log_keys}
-     * @param state by names; an object in place of a secret
+     * @param state values by name; an object in place of a secret
      */
     public Uni<Void> found(String kind, JsonBody.Content state) {
         return DatabaseFailure.retried(NOTE_STATE

@@ -6,8 +6,8 @@ import java.util.regex.Pattern;
 import java.util.zip.CRC32;
 
 /**
- * What tokens look like: {@code annals_}, 43 letters and digits of a secure generator (256 bits), and 6 that check them. So
- * scanners for secrets find them, and tell them from what only looks alike.
+ * The form of tokens: {@code annals_}, 43 letters and digits from a secure generator (256 bits), and 6 for a checksum. Scanners for
+ * secrets recognize it, and the checksum avoids false alarms.
  */
 public final class TokenText {
 
@@ -21,7 +21,7 @@ public final class TokenText {
 
     private TokenText() {}
 
-    /** A new token. */
+    /** Draws a new token. */
     public static String draw(SecureRandom random) {
         StringBuilder drawn = new StringBuilder();
         for (int i = 0; i < RANDOM_CHARACTERS; i++) {
@@ -30,7 +30,7 @@ public final class TokenText {
         return PREFIX + drawn + check(drawn.toString());
     }
 
-    /** Whether a text can be a token: without a look-up, this tells mistyped ones. */
+    /** True if the text has the form of a token. Mistyped tokens need no look-up. */
     static boolean isToken(String text) {
         if (!FORM.matcher(text).matches()) {
             return false;

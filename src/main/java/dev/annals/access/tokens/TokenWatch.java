@@ -33,8 +33,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What happens to tokens in the background: requests that last (streams, long polls, exports, imports) are cut off when their
- * token has ended; the hour of each token's last use is noted; expiries are recorded.
+ * Background work on tokens: ends long requests (streams, long polls, exports, imports) whose token has ended, and records last
+ * uses, expiries and failures.
  */
 @ApplicationScoped
 public class TokenWatch {
@@ -56,7 +56,7 @@ public class TokenWatch {
     private final Pool pool;
     private final Vertx vertx;
     private final long recheckMillis;
-    /** The requests that last, by {@link Caller#key}. */
+    /** Long requests by {@link Caller#key}. */
     private final ConcurrentMap<UUID, Lasting> lasting = new ConcurrentHashMap<>();
 
     private final List<Long> timers = new ArrayList<>();
@@ -95,24 +95,26 @@ public class TokenWatch {
                         .onTermination()
                         .invoke(() -> running.set(false))
                         .subscribe()
-                        .with(done -> {}, failure -> LOG.debug("Tokens are looked after again later", failure));
+                        .with(
+                                done -> {},
+                                failure -> LOG.debug(
+                                        "Background work on tokens failed. The service tries again.", failure));
             }
         }));
     }
 
-    /** What is done again and again. */
     private interface WatchTask {
         Uni<Void> run();
     }
 
-    /** The requests with a token that last, and the limits that it has now. */
+    /** A token's long requests, and its current limits. */
     private static final class Lasting {
         final Map<HttpServerRequest, Caller> requests = new ConcurrentHashMap<>();
         volatile @Nullable Limits ofProject;
         volatile @Nullable Limits ofToken;
     }
 
-    /** A caller with a request that lasts, with the limits that it has by now. */
+    /** The caller of a long request with its current limits. */
     public Caller withLimitsOfNow(Caller caller) {
         Lasting found = caller.token() == null ? null : lasting.get(caller.key());
         Limits ofProject = found == null ? null : found.ofProject;
@@ -123,7 +125,7 @@ public class TokenWatch {
                 : caller.withLimits(ofProject, ofToken == null ? caller.tokenLimits() : ofToken);
     }
 
-    /** Lets a request last as long as its token: then its connection is dropped. */
+    /** Runs a request, and drops its connection when the token ends. */
     public <T> Uni<T> whileValid(Caller caller, HttpServerRequest request, Uni<T> answer) {
         return Uni.createFrom().deferred(() -> {
             Runnable ended = follow(caller, request);
@@ -132,9 +134,9 @@ public class TokenWatch {
     }
 
     /**
-     * The same for a request that goes on after its answer was begun. The configured admin token does not end.
+     * Drops the connection of a request when its token ends. The configured admin token does not end.
      *
-     * @return to be called when the request has ended
+     * @return the caller runs it at the end of the request
      */
     public Runnable follow(Caller caller, HttpServerRequest request) {
         if (caller.token() == null) {
@@ -163,7 +165,7 @@ public class TokenWatch {
                 ids.add(key);
             }
         }));
-        // Whether the database answers or not.
+        // Expiry needs no database.
         Instant now = Instant.now();
         entered.stream()
                 .filter(one -> !now.isBefore(one.entry.expiresAt()))
@@ -187,10 +189,10 @@ public class TokenWatch {
         return done;
     }
 
-    /** A request of an identity that lasts. */
+    /** A long request of an identity. */
     private record Entered(UUID key, Lasting known, HttpServerRequest request, Caller.Entry entry) {}
 
-    /** A request ends with the first of the grants by which it was let in: whoever has others may send it again. */
+    /** A request ends with the first of its grants. The client may send it again if it has others. */
     private void checkGrants(RowSet<Row> rows, List<Entered> entered) {
         Map<UUID, Limits> limits = new HashMap<>();
         Set<UUID> ended = new HashSet<>();
@@ -240,7 +242,7 @@ public class TokenWatch {
                         .replaceWithVoid();
     }
 
-    /** Few events, however many failures there were. */
+    /** Records all failures in few events. */
     Uni<Void> recordFailures() {
         List<TokenFailures.Failures> taken = tokens.failures().take();
         AtomicInteger recorded = new AtomicInteger();

@@ -1,4 +1,4 @@
-/** Tokens: how they are issued, checked, and watched while a request lasts. */
+/** Tokens of the service: their form, their look-up, and their end. */
 @NullMarked
 package dev.annals.access.tokens;
 

@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The arguments and the environment of the process, as they were given. Java decodes both by the locale: without one, as under cron
- * and systemd, it replaces each character that is not ASCII.
+ * The arguments and the environment of the process. Java decodes both by the locale: without one, as under cron and systemd, it
+ * replaces each character that is not ASCII.
  */
 public final class GivenText {
 
@@ -28,7 +28,7 @@ public final class GivenText {
     private GivenText() {}
 
     /**
-     * The arguments, decoded from their bytes as UTF-8 where the locale is another one.
+     * Decodes the arguments from their bytes as UTF-8 if the locale has another encoding.
      *
      * @throws IllegalArgumentException if an argument cannot be read, with a sentence
      */
@@ -49,7 +49,7 @@ public final class GivenText {
     /**
      * Refuses variables that Java cannot read in this locale.
      *
-     * @param prefix of the names of the variables that matter
+     * @param prefix of the variables to check
      * @throws IllegalArgumentException naming the variable
      */
     public static void requireReadable(Map<String, String> environment, String prefix) {
@@ -62,9 +62,9 @@ public final class GivenText {
     }
 
     /**
-     * The path of a file.
+     * Parses the path of a file.
      *
-     * @throws IllegalArgumentException with a sentence, if Java cannot name it, or the working directory, in this locale
+     * @throws IllegalArgumentException with a sentence, if Java cannot name it or the working directory in this locale
      */
     public static Path path(String text) {
         try {
@@ -78,7 +78,7 @@ public final class GivenText {
         }
     }
 
-    /** What to tell of a path that Java cannot name: mostly because of the locale, and then it may be the working directory. */
+    /** A sentence about a path that Java cannot name. The cause is mostly the locale, and the path may be the working directory. */
     public static String explained(InvalidPathException failure) {
         if (!failure.getReason().startsWith("Malformed")) {
             return Objects.requireNonNull(failure.getMessage());
@@ -91,7 +91,7 @@ public final class GivenText {
         return "The path " + path + " has characters that cannot be read in this locale." + ADVICE;
     }
 
-    /** As the shell that began the process names it, since Java may not be able to. */
+    /** From the shell's PWD, since Java may be unable to name it. */
     private static String workingDirectory() {
         return zeroTerminated(ENVIRONMENT).stream()
                 .map(variable -> new String(variable, StandardCharsets.UTF_8))
@@ -106,7 +106,7 @@ public final class GivenText {
         return Charset.isSupported(name) ? Charset.forName(name) : StandardCharsets.US_ASCII;
     }
 
-    /** Empty where the system does not tell. */
+    /** Empty if the system has no such file. */
     private static List<byte[]> zeroTerminated(Path file) {
         List<byte[]> arguments = new ArrayList<>();
         try {

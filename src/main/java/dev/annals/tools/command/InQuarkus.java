@@ -13,18 +13,18 @@ import org.jboss.logmanager.ExtHandler;
 import org.jboss.logmanager.LogContext;
 import org.jspecify.annotations.Nullable;
 
-/** Runs the service, or a parsed command, in Quarkus, and exits the process when that ends. */
+/** Runs the service or a parsed command in Quarkus, and then exits the process. */
 public final class InQuarkus {
 
     private static final Logger LOG = Logger.getLogger(InQuarkus.class);
 
-    /** Quarkus makes its application itself, and passes it only strings. */
+    /** Static, because Quarkus creates the application and passes only strings. */
     private static @Nullable Callable<Integer> parsed;
 
     private InQuarkus() {}
 
     /**
-     * Serves until the process is told to stop, then exits.
+     * Serves until the process is stopped, then exits.
      *
      * @param stopped runs when Quarkus has stopped
      */
@@ -35,7 +35,7 @@ public final class InQuarkus {
         });
     }
 
-    /** Runs a command with the migrations and the pools alone, without HTTP, then exits with its exit code. */
+    /** Runs a command with migrations and pools but without HTTP, then exits with its exit code. */
     public static void run(Callable<Integer> command) {
         System.setProperty("quarkus.http.host-enabled", "false");
         System.setProperty("quarkus.management.host-enabled", "false");
@@ -44,7 +44,7 @@ public final class InQuarkus {
         Quarkus.run(Application.class, (exitCode, failure) -> exit(exitCode, failure, System.err::println));
     }
 
-    /** What Quarkus makes and runs. */
+    /** The application that Quarkus creates and runs. */
     @Dependent
     @Unremovable
     static final class Application implements QuarkusApplication {
@@ -54,7 +54,7 @@ public final class InQuarkus {
         }
     }
 
-    /** The outermost message that this program wrote itself, which says what to do; else the innermost one. */
+    /** The outermost message of this program, which names a remedy; without one, the innermost message. */
     private static @Nullable String reason(Throwable failure) {
         Throwable cause = failure;
         while (cause.getCause() != null && !isOurs(cause)) {
@@ -68,7 +68,7 @@ public final class InQuarkus {
         return trace.length > 0 && trace[0].getClassName().startsWith("dev.annals.");
     }
 
-    // A wrong setting fails before Quarkus can log it.
+    // A wrong setting fails before Quarkus can log.
     private static boolean logIsUp() {
         return Stream.of(LogContext.getLogContext().getLogger("").getHandlers())
                 .anyMatch(handler -> handler instanceof ExtHandler parent && parent.getHandlers().length > 0);

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** Shows somebody who waits at a terminal how far something is, once a second, each time in place of what was shown before. */
+/** A line on a terminal that shows the progress of a command, at most once a second. */
 public final class Progress {
 
     private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -18,12 +18,12 @@ public final class Progress {
         this.line = line;
     }
 
-    /** For nobody. */
+    /** Shows nothing. */
     public static Progress none() {
         return new Progress(text -> {});
     }
 
-    /** On standard error, if that is a terminal. */
+    /** Writes to standard error, if that is a terminal. */
     @SuppressWarnings("SystemOut") // a command line tool
     public static Progress onTerminal() throws InterruptedException {
         if (!Terminals.isTerminal(2)) {
@@ -37,9 +37,9 @@ public final class Progress {
     }
 
     /**
-     * Shows it, unless something was shown a moment ago.
+     * Replaces the line, unless it was shown within the last second.
      *
-     * @param text without anything that a terminal acts upon
+     * @param text without control characters
      */
     public void show(String text) {
         long now = System.nanoTime();
@@ -50,7 +50,7 @@ public final class Progress {
         }
     }
 
-    /** Leaves the line to others. */
+    /** Clears the line. */
     public void end() {
         if (any) {
             line.accept("");

@@ -3,13 +3,13 @@ package dev.annals.tools.command;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** Whether somebody sits there. */
+/** Tells terminals and closed streams. */
 public final class Terminals {
 
     private Terminals() {}
 
     /**
-     * Whether a stream was closed when the process began, as far as the system tells. Java then opens its own files under that number.
+     * True if a stream was closed when the process began, as far as the system shows. Java then opens its own files under that number.
      *
      * @param stream 0 for standard input, 1 for standard output, 2 for standard error
      */
@@ -22,18 +22,18 @@ public final class Terminals {
                     || name.endsWith(".jar")
                     || name.endsWith(".jsa");
         } catch (IOException e) {
-            return false; // a pipe, a socket, or a system that does not tell
+            return false; // a pipe, a socket, or a system without /proc
         }
     }
 
     /**
-     * Whether a stream is a terminal.
+     * True if a stream is a terminal.
      *
      * @param stream 0 for standard input, 1 for standard output, 2 for standard error
      */
     public static boolean isTerminal(int stream) throws InterruptedException {
         try {
-            // What System.console() says depends on the release of Java, and on standard output.
+            // System.console() depends on the release of Java, and on standard output.
             return new ProcessBuilder("test", "-t", Integer.toString(stream))
                             .inheritIO()
                             .start()

@@ -31,16 +31,16 @@ import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
 
 /**
- * Copies an embedded database into one file while it is in use, by PostgreSQL's low-level backup protocol: its files, which
- * change meanwhile, and the write-ahead log that makes them one consistent state, that of the end of the copy. {@link
- * DatabaseRestore} puts them back.
+ * Copies an embedded database into one file while it is in use, by PostgreSQL's low-level backup protocol. The copy contains the
+ * files, which change meanwhile, and the write-ahead log that makes them consistent as of the end of the copy. {@link
+ * DatabaseRestore} restores it.
  *
- * <p>The file is a tar archive packed with gzip. Its last entry is a {@link DumpManifest}. It has the key of no log: who has
- * both the database and the key can forge what readers verify.
+ * <p>The file is a tar archive packed with gzip. Its last entry is a {@link DumpManifest}. It never contains the key of the logs:
+ * database and key together allow forging what readers verify.
  */
 public final class DatabaseDump {
 
-    /** Directories of which only the name is copied: their content is of this run of the server, or copied later. */
+    /** Directories copied empty: their content belongs to this run of the server, or is copied later. */
     private static final Set<String> EMPTY = Set.of(
             "log",
             "pg_dynshmem",
@@ -66,7 +66,7 @@ public final class DatabaseDump {
             "global/pg_control");
 
     /**
-     * Keeps the write-ahead log from being removed until it is copied. It goes with the session, however that ends.
+     * Retains the write-ahead log until it is copied. The slot ends with the session.
      */
     private static final String KEEP_WAL =
             "select pg_create_physical_replication_slot('annals_dump_' || pg_backend_pid(), true, true)";
@@ -94,13 +94,13 @@ public final class DatabaseDump {
     }
 
     /**
-     * Copies the database of a directory, whether a service runs on it or not. The file is there under its name only once it
-     * is complete and on disk.
+     * Copies the database of a directory, with or without a running service. The file has its name only once it is complete and on
+     * disk.
      *
-     * @param target the file to make, which must not exist
-     * @param progress is told how many percent are copied
-     * @return how many bytes the file has
-     * @throws EmbeddedDatabaseException one sentence that says what is wrong and what to do about it
+     * @param target the file, which must not exist
+     * @param progress receives the percentage that is copied
+     * @return the bytes of the file
+     * @throws EmbeddedDatabaseException one sentence that names the fault and the remedy
      */
     public static long write(Path directory, Path target, IntConsumer progress) throws IOException {
         if (Files.exists(target)) {
@@ -117,7 +117,7 @@ public final class DatabaseDump {
         } catch (SQLException e) {
             throw new EmbeddedDatabaseException(
                     "The database in " + real + " cannot be dumped (" + e.getMessage()
-                            + "). Look whether its service was stopped meanwhile, and begin again.",
+                            + "). Check whether its service was stopped meanwhile, and begin again.",
                     e);
         }
     }
@@ -141,7 +141,7 @@ public final class DatabaseDump {
                 packed.flush();
                 channel.force(true);
             }
-            // Fails where another dump was faster.
+            // Fails if another dump has made the file meanwhile.
             Files.createLink(target, partial);
             return Files.size(target);
         } finally {
@@ -182,8 +182,8 @@ public final class DatabaseDump {
 
     private void requireThisDatabase(Path served, int tablespaces) throws IOException {
         if (!Files.isSameFile(served, cluster)) {
-            throw new EmbeddedDatabaseException("Another database, that of " + served + ", answers where the one in "
-                    + cluster + " was last. Start the service on that directory, and begin again.");
+            throw new EmbeddedDatabaseException("The database in " + served + " answers at the address of the one in "
+                    + cluster + ". Start the service on the latter, and begin again.");
         }
         if (tablespaces > 0) {
             throw new EmbeddedDatabaseException("The database in " + cluster
@@ -191,7 +191,7 @@ public final class DatabaseDump {
         }
     }
 
-    /** Directories, each before what is in it, and files. */
+    /** Files and directories, each directory before its content. */
     private List<Path> files() throws IOException {
         List<Path> found = new ArrayList<>();
         Files.walkFileTree(cluster, new SimpleFileVisitor<>() {
@@ -220,7 +220,7 @@ public final class DatabaseDump {
 
             @Override
             public FileVisitResult visitFileFailed(Path file, IOException e) throws IOException {
-                // What was dropped meanwhile is dropped again by the write-ahead log.
+                // A file that was dropped meanwhile: the write-ahead log drops it again.
                 if (e instanceof NoSuchFileException) {
                     return FileVisitResult.CONTINUE;
                 }
@@ -234,7 +234,7 @@ public final class DatabaseDump {
         return cluster.relativize(file).toString().replace('\\', '/');
     }
 
-    /** The segments from the first to the last, and the history of the timelines before them. */
+    /** The segments from the first to the last, and the histories of timelines. */
     private List<Path> wal(String first, String last) throws IOException {
         List<Path> needed;
         try (Stream<Path> all = Files.list(cluster.resolve("pg_wal"))) {
@@ -264,7 +264,7 @@ public final class DatabaseDump {
             return;
         }
         try (InputStream in = Files.newInputStream(file)) {
-            // As long as it is now: the write-ahead log adds what comes later, and cuts what goes.
+            // The current size: the write-ahead log repeats later growth and truncation.
             content(tar, name, in, Files.size(file));
         } catch (NoSuchFileException e) {
             if (name.endsWith("pg_control") || name.contains("/pg_wal/")) {
@@ -291,7 +291,7 @@ public final class DatabaseDump {
         while (left > 0) {
             int length = in.readNBytes(part, 0, (int) Math.min(part.length, left));
             if (length == 0) {
-                // It was cut meanwhile, and is cut again by the write-ahead log.
+                // The file was truncated meanwhile. The write-ahead log truncates it again.
                 length = (int) Math.min(part.length, left);
                 Arrays.fill(part, 0, length, (byte) 0);
             }

@@ -26,11 +26,11 @@ import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts back what {@link DatabaseDump} has written: all of it, or nothing.
+ * Restores a file of {@link DatabaseDump}: all of it, or nothing.
  *
- * <p>PostgreSQL then replays the write-ahead log, and begins a new timeline. By that the service notices that this is not the
- * database that has signed its logs, and signs nothing that could contradict what was signed after the dump, until an operator
- * decides.
+ * <p>PostgreSQL then replays the write-ahead log, and begins a new timeline. The timeline shows the service that this is another
+ * database than the one that signed its logs. The service then signs nothing until an operator decides, so that it contradicts
+ * nothing that was signed after the dump.
  */
 public final class DatabaseRestore {
 
@@ -49,22 +49,21 @@ public final class DatabaseRestore {
     }
 
     /**
-     * Makes the database of a directory from a dump.
+     * Creates the database of a directory from a dump.
      *
-     * @param directory is not there yet, or empty
-     * @return how many files it had
-     * @throws EmbeddedDatabaseException one sentence that says what is wrong and what to do about it; then the directory is as
-     *     it was
+     * @param directory missing or empty
+     * @return the number of files
+     * @throws EmbeddedDatabaseException one sentence that names the fault and the remedy; the directory is unchanged then
      */
     public static int read(Path file, Path directory) throws IOException {
         Path absolute = directory.toAbsolutePath().normalize();
         boolean made = !Files.exists(absolute);
         if (!made && !DataDirectory.isEmpty(absolute)) {
             throw new EmbeddedDatabaseException(
-                    "The data directory " + absolute + " is not empty; it is left as it is. Set"
-                            + " ANNALS_DATA_DIR to a directory that is empty, or not there yet.");
+                    "The data directory " + absolute + " is not empty. Annals does not touch it. Set"
+                            + " ANNALS_DATA_DIR to a directory that is empty or does not exist.");
         }
-        // Before anything is made: the name of the dump may be wrong.
+        // First, because the name of the dump may be wrong.
         try (InputStream packed = Files.newInputStream(file)) {
             Files.createDirectories(absolute);
             boolean whole = false;
@@ -101,12 +100,12 @@ public final class DatabaseRestore {
         } catch (IOException | IllegalArgumentException e) {
             throw new EmbeddedDatabaseException(
                     "The file " + file + " is no complete dump, or is damaged (" + e.getMessage()
-                            + "). Nothing of it was taken over; take another one.",
+                            + "). Nothing was restored. Use another dump.",
                     e);
         }
         replay(file);
         Files.move(partial.resolve(DataDirectory.CLUSTER), directory.resolve(DataDirectory.CLUSTER));
-        // Last: by this file a data directory is known.
+        // Last, because this file marks a data directory.
         Files.move(
                 partial.resolve(DataDirectory.URL_FILE),
                 directory.resolve(DataDirectory.URL_FILE),
@@ -130,9 +129,9 @@ public final class DatabaseRestore {
                 unpack(tar, entry, found);
             }
         }
-        // To the end, where gzip has its own sum.
+        // gzip has a checksum at its end.
         while (unpacked.read(part) >= 0) {
-            // tar fills its last block.
+            // padding of tar
         }
         if (manifest == null) {
             throw new IOException("its end is missing");
@@ -180,13 +179,13 @@ public final class DatabaseRestore {
         }
     }
 
-    /** Has PostgreSQL make one state of the files, and begin a new timeline with it. */
+    /** Lets PostgreSQL replay the write-ahead log and begin a new timeline. */
     private void replay(Path file) throws IOException {
         Path cluster = partial.resolve(DataDirectory.CLUSTER);
         Path settings = cluster.resolve("postgresql.auto.conf");
         String before = Files.exists(settings) ? Files.readString(settings) : "";
-        // All of the write-ahead log is there already: nothing is to be fetched. Without the signal no timeline would
-        // begin.
+        // The dump contains all of the write-ahead log, so nothing is fetched. The signal makes PostgreSQL begin a
+        // timeline.
         Files.writeString(settings, before + "\nrestore_command = 'false'\n");
         Files.createFile(cluster.resolve("recovery.signal"));
         try (EmbeddedDatabase database = EmbeddedDatabase.start(partial, directory, Set.of());

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a dump has: a line with the format and the version of PostgreSQL, a line for each file with its SHA-256, its size and
- * its name, and a last line with the SHA-256 of all lines before it.
+ * The content of a dump: a line with the format and the version of PostgreSQL, a line for each file with its SHA-256, size and
+ * name, and a last line with the SHA-256 of all lines before it.
  */
 record DumpManifest(String version, Map<String, String> files) {
 
@@ -19,7 +19,7 @@ record DumpManifest(String version, Map<String, String> files) {
     private static final String FORMAT = "annals-dump/1 PostgreSQL ";
     private static final int SUM_LENGTH = 64;
 
-    /** The SHA-256 of what passes by. */
+    /** A SHA-256 in progress. */
     static final class Digest {
 
         private final MessageDigest digest;
@@ -48,7 +48,7 @@ record DumpManifest(String version, Map<String, String> files) {
         }
     }
 
-    /** Gathers it while the files are written. */
+    /** Collects the lines while the files are written. */
     static final class Builder {
 
         private final StringBuilder lines = new StringBuilder();
@@ -68,15 +68,15 @@ record DumpManifest(String version, Map<String, String> files) {
         }
     }
 
-    /** How a file is described. */
+    /** The description of a file. */
     static String file(long size, String hash) {
         return hash + " " + size;
     }
 
     /**
-     * Reads one.
+     * Parses a manifest.
      *
-     * @throws IllegalArgumentException if it is not one, or is damaged
+     * @throws IllegalArgumentException if it is damaged
      */
     static DumpManifest parse(byte[] bytes) {
         String text = new String(bytes, StandardCharsets.UTF_8);

@@ -1,6 +1,6 @@
 package dev.annals.tools.embedded;
 
-/** Says in one sentence why the embedded database cannot run, and what to do about it. */
+/** The embedded database cannot run. The message is one sentence that names the fault and the remedy. */
 public final class EmbeddedDatabaseException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

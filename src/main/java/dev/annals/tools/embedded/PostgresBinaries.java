@@ -59,21 +59,21 @@ record PostgresBinaries(Path directory, int majorVersion) {
     }
 
     /**
-     * Unpacks the programs below {@code parent}, unless they are there and run.
+     * Unpacks the programs below {@code parent}, unless they exist and run.
      *
      * @throws EmbeddedDatabaseException if there are none for this platform, or they cannot be unpacked or run
      */
     static PostgresBinaries unpack(Path parent) {
         String platform = platform();
         try {
-            // Not by what is in the archive: to read it takes as long as PostgreSQL takes to start.
+            // The name suffices: reading the archive takes as long as a start of PostgreSQL.
             Path directory = parent.resolve(PREFIX + version() + "-" + platform);
             if (Files.isDirectory(directory)) {
                 Matcher version = VERSION.matcher(versionOf(directory).output().strip());
                 if (version.matches()) {
                     return new PostgresBinaries(directory, Integer.parseInt(version.group(1)));
                 }
-                // A power failure can leave files that have a name and no content.
+                // A power failure can leave files without content.
                 deleteTree(directory);
             }
             unpack(platform, directory);
@@ -95,7 +95,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
         }
     }
 
-    /** Removes the programs of earlier versions that lie beside these. */
+    /** Deletes the programs of earlier versions beside these. */
     void removeOthers() throws IOException {
         Path parent = directory.getParent();
         if (parent == null) {
@@ -113,10 +113,10 @@ record PostgresBinaries(Path directory, int majorVersion) {
     }
 
     /**
-     * Runs one of the programs to its end.
+     * Runs a program to its end.
      *
-     * @param workingDirectory from where it finds files that are named relatively
-     * @param limit after which it is killed
+     * @param workingDirectory the base of relative paths
+     * @param limit the program is killed after it
      * @throws EmbeddedDatabaseException if it cannot be started, or does not end in time
      */
     Outcome run(Path workingDirectory, Duration limit, String program, String... arguments) {
@@ -127,8 +127,8 @@ record PostgresBinaries(Path directory, int majorVersion) {
     }
 
     /**
-     * Runs initdb, which asks for the name of the user. A user id without one, as containers may have it, becomes {@code nobody}, whose name
-     * nearly every system knows, in a user namespace of its own.
+     * Runs initdb, which needs the name of the user. A user id without a name, as in some containers, becomes {@code nobody} in a user
+     * namespace of its own.
      *
      * @throws EmbeddedDatabaseException if it cannot be started, or does not end in time, or there is no name
      */
@@ -145,7 +145,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
         return outcome;
     }
 
-    /** Whether programs that hand a path to a shell, in double quotes, can be given this one. */
+    /** True if a shell reads the path in double quotes as it is. */
     static boolean isPlain(Path path) {
         return path.toString().chars().noneMatch(c -> "\"$`\\".indexOf(c) >= 0);
     }
@@ -160,15 +160,16 @@ record PostgresBinaries(Path directory, int majorVersion) {
     private static Outcome run(Path workingDirectory, Duration limit, List<String> program) {
         List<String> command = new ArrayList<>();
         if (isRoot()) {
-            // PostgreSQL refuses to run as root. In a user namespace of its own it has root's files, but neither root's
-            // name nor root's powers.
+            // PostgreSQL refuses to run as root. In a user namespace of its own it can use root's files, without root's
+            // name
+            // and powers.
             command.addAll(List.of("unshare", "--user"));
         }
         command.addAll(program);
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.directory(workingDirectory.toFile());
         builder.redirectErrorStream(true);
-        // PGDATA, PGPORT, PGOPTIONS and the like belong to some other PostgreSQL.
+        // PGDATA, PGPORT, PGOPTIONS and others are meant for another PostgreSQL.
         builder.environment().keySet().removeIf(name -> name.startsWith("PG"));
         builder.environment().put("LC_ALL", "C");
         builder.environment().put("TZ", "UTC");
@@ -200,13 +201,13 @@ record PostgresBinaries(Path directory, int majorVersion) {
     private static EmbeddedDatabaseException nameless(@Nullable String complaint) {
         String id = userId().map(Object::toString).orElse(NAMELESS);
         return new EmbeddedDatabaseException(
-                "A new database cannot be made: PostgreSQL asks for the name of the user with the"
-                        + " id " + id + ", and there is none (" + complaint + "). Add the line annals:x:" + id
+                "A new database cannot be created: PostgreSQL needs the name of the user with the"
+                        + " id " + id + ", which has none (" + complaint + "). Add the line annals:x:" + id
                         + ":0::/:/sbin/nologin to"
                         + " /etc/passwd, run the service as a user with a name, or set ANNALS_DATABASE_URL to use another PostgreSQL.");
     }
 
-    /** Of this process; empty where the system does not tell. */
+    /** The user id of this process; empty if the system has no /proc. */
     static Optional<Integer> userId() {
         try {
             return Optional.of((Integer) Files.getAttribute(Path.of("/proc/self"), "unix:uid"));
@@ -233,7 +234,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
                 }
                 return new Outcome(exitCode, output);
             } catch (InterruptedException e) {
-                // A program stopped halfway is worse than a late interrupt, and the time is limited.
+                // The time is limited, and a program must not be stopped halfway.
                 interrupted = true;
             }
         }
@@ -249,7 +250,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
         }
     }
 
-    /** As the archives are named. */
+    /** The platform in the names of archives. */
     private static String platform() {
         String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
         String machine = System.getProperty("os.arch").toLowerCase(Locale.ROOT);
@@ -261,11 +262,11 @@ record PostgresBinaries(Path directory, int majorVersion) {
         if ((arm || intel) && system.startsWith("mac")) {
             return "darwin-" + (arm ? "arm_64" : "x86_64");
         }
-        throw new EmbeddedDatabaseException("There is no embedded PostgreSQL for " + system + " on " + machine
+        throw new EmbeddedDatabaseException("Annals has no embedded PostgreSQL for " + system + " on " + machine
                 + ". Set ANNALS_DATABASE_URL to a PostgreSQL 15 to 18 of your own.");
     }
 
-    /** Of the archive, such as 18.6.0. */
+    /** The version in the names of archives, such as 18.6.0. */
     private static String version() throws IOException {
         Properties built = new Properties();
         try (InputStream file = PostgresBinaries.class.getResourceAsStream("/version.properties")) {
@@ -277,7 +278,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
     private static InputStream open(String archive) {
         InputStream packed = PostgresBinaries.class.getResourceAsStream("/" + archive);
         if (packed == null) {
-            throw new EmbeddedDatabaseException("This build of the service comes without " + archive
+            throw new EmbeddedDatabaseException("This build of the service does not contain " + archive
                     + ". Set ANNALS_DATABASE_URL to a PostgreSQL 15 to 18 of your own.");
         }
         return packed;
@@ -289,7 +290,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
         }
     }
 
-    // First into a directory beside it: a directory under its final name is always complete.
+    // Into a temporary directory first, so that a directory with the final name is complete.
     private static void unpack(InputStream packed, Path directory) throws IOException {
         Path parent = directory.toAbsolutePath().getParent();
         Path partial = Files.createTempDirectory(parent, PREFIX + "partial-");
@@ -306,7 +307,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
             if (!Files.isDirectory(directory)) {
                 throw e;
             }
-            // Another process has just put the same files there.
+            // Another process has unpacked the same files meanwhile.
         } catch (IOException e) {
             deleteTree(partial);
             throw e;
@@ -355,7 +356,7 @@ record PostgresBinaries(Path directory, int majorVersion) {
         return text.strip().lines().findFirst().orElse("no output");
     }
 
-    /** The exception's type and message: file system exceptions often name only the file. */
+    /** The type and the message: messages of file system exceptions are often just the file. */
     static String reason(Exception e) {
         return e.getClass().getSimpleName() + (e.getMessage() == null ? "" : ": " + e.getMessage());
     }

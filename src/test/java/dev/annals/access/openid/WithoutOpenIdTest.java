@@ -32,7 +32,7 @@ class WithoutOpenIdTest extends ProjectTest {
                     .then()
                     .statusCode(404)
                     .body("type", equalTo("urn:annals:problem:not-found"))
-                    .body("detail", startsWith("Nobody can sign in here but with a token"));
+                    .body("detail", startsWith("Sign-in is not configured"));
         }
     }
 

@@ -101,7 +101,7 @@ class FirstUseIT {
         try (ServiceProcess service =
                 ServiceProcess.start(Map.of("ANNALS_DATA_DIR", data.toString())).awaitListening()) {
             assertThat(service.output.get(0))
-                    .contains("a PostgreSQL of its own", data.toString(), "ANNALS_DATABASE_URL", "annals help");
+                    .contains("an embedded PostgreSQL", data.toString(), "ANNALS_DATABASE_URL", "annals help");
             service.process().destroy();
             service.awaitEnd();
         }

@@ -54,8 +54,8 @@ final class DatadogLog {
     /** What an answer means. Only what is said of the data refuses it: that a key is wrong is no fault of a record. */
     static Sink.Outcome outcome(HttpExchange.Answer answer) {
         return switch (answer.status()) {
-            case 202 -> new Sink.Outcome.Taken(answer.told());
-            case 400, 413 -> new Sink.Outcome.Refused(answer.told(), false);
+            case 202 -> new Sink.Outcome.Delivered(answer.text());
+            case 400, 413 -> new Sink.Outcome.Refused(answer.text(), false);
             default -> answer.failed();
         };
     }

@@ -64,24 +64,24 @@ final class HttpExchange {
     record Answer(int status, MultiMap headers, Buffer body) {
 
         /** Whether its sender asks to be tried again: 408, 425, 429 and 5xx. */
-        boolean isForNow() {
+        boolean isTemporary() {
             return status / 100 == 5 || status == 408 || status == 425 || status == 429;
         }
 
         /** For people. */
-        String told() {
+        String text() {
             return "It answered with HTTP status " + status + "."
                     + (status / 100 == 3 ? " Redirects are not followed." : "");
         }
 
         /** What an answer means that is not 2xx: 410 wants nothing any more, and the others refuse what was sent, or are for now. */
-        Sink.Outcome otherwise() {
-            return isForNow() ? failed() : new Sink.Outcome.Refused(told(), status == 410);
+        Sink.Outcome outcome() {
+            return isTemporary() ? failed() : new Sink.Outcome.Refused(text(), status == 410);
         }
 
         /** It is to be tried again. */
         Sink.Outcome.Failed failed() {
-            return new Sink.Outcome.Failed(told(), retryAfter(headers.get("Retry-After")));
+            return new Sink.Outcome.Failed(text(), retryAfter(headers.get("Retry-After")));
         }
     }
 
@@ -117,7 +117,7 @@ final class HttpExchange {
         return port < 0 || port == (isTls(url) ? 443 : 80) ? url.getHost() : url.getHost() + ":" + port;
     }
 
-    /** Sends a request. Fails where there is no answer in time; {@link #told} says why. */
+    /** Sends a request. Fails where there is no answer in time; {@link #explain} says why. */
     Uni<Answer> send(Request asked) {
         return targets.resolve(host(asked.url()), isTls(asked.url()))
                 .chain(address -> Uni.createFrom().<Answer>emitter(emitter -> send(address, asked, emitter)))
@@ -223,7 +223,7 @@ final class HttpExchange {
     }
 
     /** What may be shown of a request that had no answer. */
-    String told(Throwable failure) {
+    String explain(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause() == cause ? null : cause.getCause()) {
             if (cause instanceof Targets.RefusedTargetException refused) {
                 return String.valueOf(refused.getMessage());

@@ -1,14 +1,18 @@
 package dev.annals.edges.delivery;
 
 import io.netty.util.NetUtil;
+import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.security.KeyStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLEngine;
@@ -22,6 +26,7 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.SaslConfigs;
 import org.apache.kafka.common.config.SslConfigs;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.security.auth.SslEngineFactory;
 import org.apache.kafka.common.security.plain.PlainLoginModule;
 import org.apache.kafka.common.security.scram.ScramLoginModule;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -29,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes clients of Kafka. The brokers of the URL are looked up here, and the client gets the addresses that {@link Targets} allows.
- * Brokers then name other brokers, which the client looks up itself: over TLS, {@link KafkaTls} asks here about each connection before a
+ * Brokers then name other brokers, which the client looks up itself: over TLS, {@link Tls} asks here about each connection before a
  * byte is sent. Without TLS, the client publishes nothing to ask by.
  */
 final class KafkaClients {
@@ -109,8 +114,8 @@ final class KafkaClients {
         settings.put(CommonClientConfigs.METRIC_REPORTER_CLASSES_CONFIG, "");
         // Brokers may ask for metrics of their clients.
         settings.put(CommonClientConfigs.ENABLE_METRICS_PUSH_CONFIG, false);
-        settings.put(SslConfigs.SSL_ENGINE_FACTORY_CLASS_CONFIG, KafkaTls.class);
-        settings.put(KafkaTls.CLIENTS, this);
+        settings.put(SslConfigs.SSL_ENGINE_FACTORY_CLASS_CONFIG, Tls.class);
+        settings.put(Tls.CLIENTS, this);
         if (url.mechanism() != null) {
             BoundedScram.install();
             settings.put(SaslConfigs.SASL_MECHANISM, url.mechanism());
@@ -185,6 +190,56 @@ final class KafkaClients {
             throw new KafkaException("refused");
         } catch (UnknownHostException e) {
             throw new KafkaException("unknown");
+        }
+    }
+
+    /** TLS for Kafka's client, which makes this by its name and asks it for an engine at each connection, before anything is sent. */
+    @RegisterForReflection
+    public static final class Tls implements SslEngineFactory {
+
+        /** The setting with the {@link KafkaClients} that decide where a connection may go. */
+        static final String CLIENTS = "annals.clients";
+
+        private @Nullable KafkaClients clients;
+
+        @Override
+        public void configure(Map<String, ?> settings) {
+            clients = (KafkaClients) settings.get(CLIENTS);
+        }
+
+        @Override
+        public SSLEngine createClientSslEngine(String host, int port, String endpointIdentification) {
+            return Objects.requireNonNull(clients).engine(host, port);
+        }
+
+        @Override
+        public SSLEngine createServerSslEngine(String host, int port) {
+            throw new UnsupportedOperationException("a client serves nobody");
+        }
+
+        @Override
+        public boolean shouldBeRebuilt(Map<String, Object> settings) {
+            return false;
+        }
+
+        @Override
+        public Set<String> reconfigurableConfigs() {
+            return Set.of();
+        }
+
+        @Override
+        public @Nullable KeyStore keystore() {
+            return null;
+        }
+
+        @Override
+        public @Nullable KeyStore truststore() {
+            return null;
+        }
+
+        @Override
+        public void close() {
+            // An engine belongs to its connection.
         }
     }
 }

@@ -92,8 +92,8 @@ final class KafkaSink implements Sink {
                 login,
                 targets,
                 limit,
-                Deliveries.BATCH_BYTES,
-                2 * Deliveries.BATCH_BYTES + FeedQuery.LARGEST_RECORD);
+                StreamScheduler.BATCH_BYTES,
+                2 * StreamScheduler.BATCH_BYTES + FeedQuery.LARGEST_RECORD);
         this.key = stream.projectId().toString().getBytes(StandardCharsets.UTF_8);
         this.context = vertx.getOrCreateContext();
         this.thread = Executors.newSingleThreadExecutor(work -> {
@@ -188,7 +188,7 @@ final class KafkaSink implements Sink {
     @Override
     public Uni<Outcome> deliver(Batch batch) {
         return isElsewhere
-                ? Uni.createFrom().item(new Outcome.Elsewhere())
+                ? Uni.createFrom().item(new Outcome.Moved())
                 : blocking(() -> write(open(), batch, true))
                         .onFailure()
                         .recoverWithItem(failure -> outcome(failure, batch));
@@ -222,11 +222,11 @@ final class KafkaSink implements Sink {
                     each.get();
                 }
                 open.abortTransaction();
-                return Outcome.Taken.records(batch.records().size(), ", and gave them back");
+                return Outcome.Delivered.records(batch.records().size(), ", and gave them back");
             }
             // Fails if any of them did.
             open.commitTransaction();
-            return Outcome.Taken.records(batch.records().size(), "");
+            return Outcome.Delivered.records(batch.records().size(), "");
         } catch (KafkaException e) {
             Outcome outcome = outcome(e, batch);
             if (outcome instanceof Outcome.Refused) {
@@ -283,15 +283,15 @@ final class KafkaSink implements Sink {
             if (cause instanceof ProducerFencedException
                     || cause instanceof InvalidProducerEpochException
                     || cause instanceof InvalidPidMappingException) {
-                return new Outcome.Elsewhere();
+                return new Outcome.Moved();
             } else if (!batch.records().isEmpty()
                     && (cause instanceof RecordTooLargeException
                             || cause instanceof InvalidRecordException
                             || cause instanceof InvalidTimestampException)) {
-                return new Outcome.Refused(told(cause), false);
+                return new Outcome.Refused(explain(cause), false);
             }
         }
-        return new Outcome.Failed(told(failure), null);
+        return new Outcome.Failed(explain(failure), null);
     }
 
     private static Throwable rootOf(Throwable failure) {
@@ -303,7 +303,7 @@ final class KafkaSink implements Sink {
     }
 
     @Override
-    public String told(Throwable failure) {
+    public String explain(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             String known = known(cause);
             if (known != null) {

@@ -85,7 +85,7 @@ record KafkaUrl(
         return brokers;
     }
 
-    /** As {@link Sink#check}. */
+    /** As {@link SinkType#check}. */
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         boolean login;
         try {

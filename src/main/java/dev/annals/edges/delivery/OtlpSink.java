@@ -59,7 +59,7 @@ final class OtlpSink implements Sink {
         this.head = head(stream);
     }
 
-    /** As {@link Sink#check}. */
+    /** As {@link SinkType#check}. */
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         HttpExchange.check(url, wrong);
         if (secret != null) {
@@ -115,20 +115,20 @@ final class OtlpSink implements Sink {
         return http.send(new HttpExchange.Request(HttpMethod.POST, url, headers, body))
                 .map(OtlpSink::outcome)
                 .onFailure()
-                .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
+                .recoverWithItem(failure -> new Outcome.Failed(explain(failure), null));
     }
 
     /** {@code {"partialSuccess": {"rejectedLogRecords": "3", "errorMessage": "…"}}} is an answer of 200. */
     private static Outcome outcome(HttpExchange.Answer answer) {
         if (answer.status() / 100 != 2) {
-            return answer.otherwise();
+            return answer.outcome();
         }
         JsonNode partial;
         try {
             partial = JSON.readTree(answer.body().getBytes()).path("partialSuccess");
         } catch (IOException e) {
             // Some receivers answer with a word.
-            return new Outcome.Taken(answer.told());
+            return new Outcome.Delivered(answer.text());
         }
         long rejected = partial.path("rejectedLogRecords").asLong();
         String message = partial.path("errorMessage").asText();
@@ -136,11 +136,11 @@ final class OtlpSink implements Sink {
                 .replaceAll("\\p{Cntrl}", " ");
         return rejected > 0
                 ? new Outcome.Refused("It rejected " + rejected + " log records. " + shown, false)
-                : new Outcome.Taken((answer.told() + " " + shown).strip());
+                : new Outcome.Delivered((answer.text() + " " + shown).strip());
     }
 
     @Override
-    public String told(Throwable failure) {
-        return http.told(failure);
+    public String explain(Throwable failure) {
+        return http.explain(failure);
     }
 }

@@ -63,7 +63,7 @@ final class PostgresSink implements Sink {
         this.deadline = new AnswerDeadline(limit.multipliedBy(2), limit.multipliedBy(2), late -> {});
     }
 
-    /** As {@link Sink#check}. */
+    /** As {@link SinkType#check}. */
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         try {
             DatabaseUrl parsed = DatabaseUrl.parse(url);
@@ -222,7 +222,7 @@ final class PostgresSink implements Sink {
                 .bind("records", records)
                 .execute(open)
                 .map(rows ->
-                        rows.iterator().hasNext() ? Outcome.Taken.records(ids.length, "") : new Outcome.Elsewhere());
+                        rows.iterator().hasNext() ? Outcome.Delivered.records(ids.length, "") : new Outcome.Moved());
     }
 
     private static String text(EncodedRecord record) {
@@ -245,7 +245,7 @@ final class PostgresSink implements Sink {
     }
 
     @Override
-    public String told(Throwable failure) {
+    public String explain(Throwable failure) {
         return why(failure);
     }
 

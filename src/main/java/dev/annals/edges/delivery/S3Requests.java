@@ -130,8 +130,8 @@ final class S3Requests {
     }
 
     /** What may be shown of a request that had no answer. */
-    String told(Throwable failure) {
-        return http.told(failure);
+    String explain(Throwable failure) {
+        return http.explain(failure);
     }
 
     static String hex(byte[] bytes) {

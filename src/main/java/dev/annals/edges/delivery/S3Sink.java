@@ -111,7 +111,7 @@ final class S3Sink implements Sink {
         return URI.create(url.substring(SCHEME.length()));
     }
 
-    /** As {@link Sink#check}. */
+    /** As {@link SinkType#check}. */
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         URI uri = uri(url);
         if (uri == null
@@ -225,19 +225,19 @@ final class S3Sink implements Sink {
 
     private static String why(HttpExchange.Answer answer) {
         Matcher code = CODE.matcher(answer.body().toString(StandardCharsets.UTF_8));
-        return answer.told() + (code.find() ? " It says " + code.group(1) + "." : "");
+        return answer.text() + (code.find() ? " It says " + code.group(1) + "." : "");
     }
 
     @Override
     public Uni<Outcome> test(Batch batch) {
         return compressed(batch, null)
                 .chain(this::probe)
-                .<Outcome>map(done -> new Outcome.Taken("An object was put there, not overwritten, and deleted."))
+                .<Outcome>map(done -> new Outcome.Delivered("An object was put there, not overwritten, and deleted."))
                 .ifNoItem()
                 .after(limit)
                 .fail()
                 .onFailure()
-                .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
+                .recoverWithItem(failure -> new Outcome.Failed(explain(failure), null));
     }
 
     @Override
@@ -253,7 +253,7 @@ final class S3Sink implements Sink {
                 .after(limit)
                 .fail()
                 .onFailure()
-                .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
+                .recoverWithItem(failure -> new Outcome.Failed(explain(failure), null));
     }
 
     private Uni<Outcome> put(Batch batch, Body body) {
@@ -265,10 +265,10 @@ final class S3Sink implements Sink {
                 .map(answer -> {
                     if (answer.status() == 200) {
                         last = new Link(name, body.digest(), batch.after());
-                        return new Outcome.Taken("It has the object " + folder + name + ".");
+                        return new Outcome.Delivered("It has the object " + folder + name + ".");
                     }
                     return answer.status() == EXISTS
-                            ? new Outcome.Elsewhere()
+                            ? new Outcome.Moved()
                             : new Outcome.Failed(why(answer), answer.failed().after());
                 });
     }
@@ -313,12 +313,12 @@ final class S3Sink implements Sink {
     }
 
     @Override
-    public String told(Throwable failure) {
+    public String explain(Throwable failure) {
         if (failure instanceof SinkException answer) {
             return String.valueOf(answer.getMessage());
         } else if (failure instanceof ProblemException problem) {
             return "There is no checkpoint: " + problem.problem().detail();
         }
-        return requests.told(failure);
+        return requests.explain(failure);
     }
 }

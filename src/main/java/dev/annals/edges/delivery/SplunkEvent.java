@@ -45,18 +45,18 @@ final class SplunkEvent {
     /**
      * What an answer means. Only what is said of the data refuses it: that a token is wrong or a queue is full is no fault of a record.
      */
-    static Sink.Outcome outcome(Batch batch, HttpExchange.Answer answer) {
+    static Sink.Outcome outcome(Sink.Batch batch, HttpExchange.Answer answer) {
         JsonNode said = said(answer);
         int code = said.path("code").isInt() ? said.path("code").intValue() : -1;
         String text = said.path("text").asText("").replaceAll("\\p{Cc}", " ");
-        String why = answer.told()
+        String why = answer.text()
                 + (code < 0
                         ? " That is no answer of Splunk's HTTP Event Collector."
                         : " It says " + code + ": " + text.substring(0, Math.min(SHOWN, text.length())) + ".");
         if (answer.status() == 200 && code == 0) {
-            return new Sink.Outcome.Taken(why);
+            return new Sink.Outcome.Delivered(why);
         } else if (code == NO_DATA && batch.records().isEmpty()) {
-            return new Sink.Outcome.Taken(why + " It takes the token.");
+            return new Sink.Outcome.Delivered(why + " It takes the token.");
         } else if (OF_DATA.contains(code) || answer.status() == TOO_LARGE) {
             return new Sink.Outcome.Refused(why, false);
         }

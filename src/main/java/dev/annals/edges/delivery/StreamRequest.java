@@ -77,7 +77,7 @@ record StreamRequest(
             fields.wrong(FORMAT, "A sink of the type " + type.text() + " cannot have this format.");
         }
         if (type != null && format != null && !url.isEmpty()) {
-            Sink.check(type, format, url, secret, (field, detail) -> fields.wrong(SINK + "/" + field, detail));
+            type.check(format, url, secret, (field, detail) -> fields.wrong(SINK + "/" + field, detail));
         }
         String onRefusal = orElse(fields.text(ON_REFUSAL, 32, fields.has(ON_REFUSAL)), NamedStream.STOP);
         if (!onRefusal.equals(NamedStream.STOP) && !onRefusal.equals(NamedStream.DEAD_LETTER)) {

@@ -53,16 +53,16 @@ public class StreamResource {
     private static final int WAITING_TESTS = 16;
     private static final Duration TEST_WAIT = Duration.ofSeconds(60);
 
-    private final Streams streams;
-    private final Deliveries deliveries;
+    private final StreamStore streams;
+    private final StreamScheduler scheduler;
     private final RequestBodies bodies;
     /** Each may wait for a sink, and connects to it. */
     private final Bulkhead tests =
             new Bulkhead(TESTS, WAITING_TESTS, TEST_WAIT, "Too many sinks are tested: try again.");
 
-    StreamResource(Streams streams, Deliveries deliveries, RequestBodies bodies) {
+    StreamResource(StreamStore streams, StreamScheduler scheduler, RequestBodies bodies) {
         this.streams = streams;
-        this.deliveries = deliveries;
+        this.scheduler = scheduler;
         this.bodies = bodies;
     }
 
@@ -160,18 +160,18 @@ public class StreamResource {
     private Uni<Response> test(NamedStream stream) {
         Sink sink;
         try {
-            sink = deliveries.open(stream);
+            sink = scheduler.open(stream);
         } catch (SinkSecrets.UnreadableSecretException e) {
             return Uni.createFrom().item(tested("failed", String.valueOf(e.getMessage()), null));
         }
         Cursor at = stream.progress().cursor();
-        FeedQuery query = deliveries.query(stream).withLimit(1);
-        return deliveries
+        FeedQuery query = scheduler.query(stream).withLimit(1);
+        return scheduler
                 .withPage(
                         stream,
                         at.equals(Cursor.START) ? query : query.from(at),
-                        page -> deliveries
-                                .back(sink.test(new Batch(stream, page.records(), at, page.pollMore())))
+                        page -> scheduler
+                                .back(sink.test(new Sink.Batch(stream, page.records(), at, page.pollMore())))
                                 .map(outcome -> tested(
                                         outcome,
                                         page.records().isEmpty()
@@ -183,8 +183,8 @@ public class StreamResource {
 
     private static Response tested(Sink.Outcome outcome, @Nullable EncodedRecord record) {
         Long sequenceId = record == null ? null : record.sequenceId();
-        if (outcome instanceof Sink.Outcome.Taken taken) {
-            return tested("delivered", taken.told(), sequenceId);
+        if (outcome instanceof Sink.Outcome.Delivered delivered) {
+            return tested("delivered", delivered.answer(), sequenceId);
         } else if (outcome instanceof Sink.Outcome.Failed failed) {
             return tested("failed", failed.why(), sequenceId);
         } else if (outcome instanceof Sink.Outcome.Refused refused) {
@@ -267,12 +267,12 @@ public class StreamResource {
         return guid;
     }
 
-    private static Response deadLetters(List<Streams.DeadLetter> found, int limit) {
-        List<Streams.DeadLetter> shown = found.subList(0, Math.min(limit, found.size()));
+    private static Response deadLetters(List<StreamStore.DeadLetter> found, int limit) {
+        List<StreamStore.DeadLetter> shown = found.subList(0, Math.min(limit, found.size()));
         return JsonBody.answer(Response.Status.OK, DEAD_LETTER_SIZE * (1 + shown.size()), json -> {
             json.writeStartObject();
             json.writeArrayFieldStart("dead_letters");
-            for (Streams.DeadLetter letter : shown) {
+            for (StreamStore.DeadLetter letter : shown) {
                 json.writeStartObject();
                 json.writeNumberField("sequence_id", letter.sequenceId());
                 json.writeStringField("record_id", letter.recordId().toString());

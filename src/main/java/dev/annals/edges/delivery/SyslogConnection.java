@@ -99,7 +99,7 @@ final class SyslogConnection implements AutoCloseable {
     private void count(int bytes) {
         answered += bytes;
         if (answered > MAX_ANSWER_BYTES) {
-            throw new SinkException("It sends data, as a syslog receiver does not.");
+            throw new Sink.SinkException("It sends data, as a syslog receiver does not.");
         }
     }
 

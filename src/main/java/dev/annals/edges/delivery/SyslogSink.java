@@ -49,7 +49,7 @@ final class SyslogSink implements Sink {
         this.limit = limit;
     }
 
-    /** As {@link Sink#check}. */
+    /** As {@link SinkType#check}. */
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         URI uri = uri(url);
         if (uri == null
@@ -107,7 +107,7 @@ final class SyslogSink implements Sink {
                 .recoverWithItem(() -> new Outcome.Failed(
                         "It did not read everything and end the connection within " + limit.toMillis() + " ms.", null))
                 .onFailure()
-                .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
+                .recoverWithItem(failure -> new Outcome.Failed(explain(failure), null));
     }
 
     private Uni<Outcome> send(InetAddress address, ByteBuffer frames) {
@@ -188,7 +188,7 @@ final class SyslogSink implements Sink {
                         "It ended the connection without TLS's close_notify, which RFC 5425 requires; with ?" + LENIENT
                                 + " that is taken for an end as well.");
             }
-            return new Outcome.Taken("It has read everything, and ended the connection.");
+            return new Outcome.Delivered("It has read everything, and ended the connection.");
         }
 
         private static boolean isOpen(SyslogConnection connection) {
@@ -207,7 +207,7 @@ final class SyslogSink implements Sink {
     }
 
     @Override
-    public String told(Throwable failure) {
+    public String explain(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause() == cause ? null : cause.getCause()) {
             if (cause instanceof Targets.RefusedTargetException || cause instanceof SinkException) {
                 return String.valueOf(cause.getMessage());

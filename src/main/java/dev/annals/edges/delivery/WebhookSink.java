@@ -47,7 +47,7 @@ final class WebhookSink implements Sink {
         this.http = http;
     }
 
-    /** As {@link Sink#check}. */
+    /** As {@link SinkType#check}. */
     static void check(StreamFormat format, String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         HttpExchange.check(url, wrong);
         if (secret == null) {
@@ -86,7 +86,7 @@ final class WebhookSink implements Sink {
         return http.send(new HttpExchange.Request(HttpMethod.POST, url, headers(batch, body), body))
                 .map(answer -> outcome(batch, answer))
                 .onFailure()
-                .recoverWithItem(failure -> new Outcome.Failed(told(failure), null));
+                .recoverWithItem(failure -> new Outcome.Failed(explain(failure), null));
     }
 
     private Map<String, String> headers(Batch batch, Buffer body) {
@@ -118,14 +118,15 @@ final class WebhookSink implements Sink {
         if (answer.status() / 100 == 2) {
             String shown = answer.body()
                     .getString(0, Math.min(SHOWN_BYTES, answer.body().length()), "UTF-8");
-            return new Outcome.Taken(shown.isEmpty() ? answer.told() : answer.told() + " " + shown.replace('\0', ' '));
+            return new Outcome.Delivered(
+                    shown.isEmpty() ? answer.text() : answer.text() + " " + shown.replace('\0', ' '));
         }
-        return answer.otherwise();
+        return answer.outcome();
     }
 
     @Override
-    public String told(Throwable failure) {
-        return http.told(failure);
+    public String explain(Throwable failure) {
+        return http.explain(failure);
     }
 
     private Buffer body(Batch batch) {

@@ -51,10 +51,10 @@ class KafkaSinkTest extends OneStream {
     private static KafkaBroker broker;
 
     @Inject
-    Streams streams;
+    StreamStore streams;
 
     @Inject
-    Deliveries deliveries;
+    StreamScheduler deliveries;
 
     private String topic;
 
@@ -196,12 +196,12 @@ class KafkaSinkTest extends OneStream {
         try (Sink frozen = deliveries.open(stream);
                 Sink other = deliveries.open(stream)) {
             Cursor begun = frozen.begin(Cursor.START).await().indefinitely();
-            assertThat(deliver(stream, frozen, begun)).isInstanceOf(Sink.Outcome.Taken.class);
+            assertThat(deliver(stream, frozen, begun)).isInstanceOf(Sink.Outcome.Delivered.class);
             Cursor taken = other.begin(Cursor.START).await().indefinitely();
             assertThat(taken.sequenceId()).isEqualTo(10);
-            assertThat(deliver(stream, frozen, taken)).isInstanceOf(Sink.Outcome.Elsewhere.class);
-            assertThat(deliver(stream, other, taken)).isInstanceOf(Sink.Outcome.Taken.class);
-            assertThat(deliver(stream, frozen, taken)).isInstanceOf(Sink.Outcome.Elsewhere.class);
+            assertThat(deliver(stream, frozen, taken)).isInstanceOf(Sink.Outcome.Moved.class);
+            assertThat(deliver(stream, other, taken)).isInstanceOf(Sink.Outcome.Delivered.class);
+            assertThat(deliver(stream, frozen, taken)).isInstanceOf(Sink.Outcome.Moved.class);
         }
         assertThat(ids(broker.committed(topic))).isEqualTo(ids(1, 20));
     }
@@ -219,7 +219,7 @@ class KafkaSinkTest extends OneStream {
         awaitLag(0);
         try (Sink old = deliveries.open(before)) {
             Cursor begun = old.begin(before.progress().cursor()).await().indefinitely();
-            assertThat(deliver(before, old, Cursor.START)).isInstanceOf(Sink.Outcome.Elsewhere.class);
+            assertThat(deliver(before, old, Cursor.START)).isInstanceOf(Sink.Outcome.Moved.class);
             assertThat(begun.sequenceId()).isEqualTo(10);
         }
         assertThat(broker.committed(topic)).hasSize(16);
@@ -233,7 +233,7 @@ class KafkaSinkTest extends OneStream {
                                         ? deliveries.query(stream)
                                         : deliveries.query(stream).from(at))
                                 .withLimit(10),
-                        page -> sink.deliver(new Batch(stream, page.records(), at, page.pollMore())))
+                        page -> sink.deliver(new Sink.Batch(stream, page.records(), at, page.pollMore())))
                 .await()
                 .indefinitely();
     }

@@ -119,7 +119,7 @@ class SyslogSinkTest {
         }
         Targets targets = new Targets(List.of("127.0.0.1", "192.0.2.1"), InetAddress::getAllByName, VERTX);
         Sink sink = new SyslogSink(stream, targets, VERTX.createSharedWorkerExecutor("syslog-sink"), LIMIT);
-        return sink.deliver(new Batch(stream, records, Cursor.START, Cursor.START))
+        return sink.deliver(new Sink.Batch(stream, records, Cursor.START, Cursor.START))
                 .await()
                 .atMost(LIMIT.multipliedBy(10));
     }
@@ -210,7 +210,7 @@ class SyslogSinkTest {
                     }
                 },
                 300);
-        assertThat(outcome).isInstanceOf(Sink.Outcome.Taken.class);
+        assertThat(outcome).isInstanceOf(Sink.Outcome.Delivered.class);
         assertThat(messages).hasSize(300);
         for (int i = 0; i < 300; i++) {
             assertThat(messages.get(i))

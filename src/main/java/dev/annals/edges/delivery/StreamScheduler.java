@@ -42,9 +42,9 @@ import org.jspecify.annotations.Nullable;
  * nothing is written with an older one: so an instance that was frozen cannot move the cursor of a stream that is somebody else's now.
  */
 @ApplicationScoped
-class Deliveries {
+class StreamScheduler {
 
-    private static final Logger LOG = Logger.getLogger(Deliveries.class);
+    private static final Logger LOG = Logger.getLogger(StreamScheduler.class);
     private static final Sql CLAIM_STREAMS = Sql.named("edges/delivery/claim_streams");
     private static final Sql NOTE_STREAM_DEATHS = Sql.named("edges/delivery/note_stream_deaths");
     private static final Sql RELEASE_STREAMS = Sql.named("edges/delivery/release_streams");
@@ -71,21 +71,21 @@ class Deliveries {
     private static final Duration STOP_LIMIT = Duration.ofSeconds(2);
 
     /** The feed of a project, of a stream. */
-    private record Turn(UUID streamId, UUID projectId) {
+    private record Feed(UUID streamId, UUID projectId) {
 
-        static Turn of(NamedStream stream) {
-            return new Turn(stream.id(), stream.projectId());
+        static Feed of(NamedStream stream) {
+            return new Feed(stream.id(), stream.projectId());
         }
     }
 
     private final UUID instance = UUID.randomUUID();
-    private final Map<Turn, Delivery> running = new ConcurrentHashMap<>();
+    private final Map<Feed, StreamTurn> running = new ConcurrentHashMap<>();
     private final Pool pool;
     private final FeedReader reader;
     private final Bulkhead reading;
     private final MemoryBudget memory;
-    private final Sinks sinks;
-    private final Streams streams;
+    private final SinkFactory sinks;
+    private final StreamStore streams;
     private final Vertx vertx;
     private final DeliveryConfig config;
     private final Counter delivered;
@@ -97,12 +97,12 @@ class Deliveries {
     /** That stream, until its sink has acknowledged a record. */
     private volatile @Nullable UUID alone;
 
-    Deliveries(
+    StreamScheduler(
             @Reads Pool pool,
             FeedReader reader,
             MemoryBudget memory,
-            Sinks sinks,
-            Streams streams,
+            SinkFactory sinks,
+            StreamStore streams,
             Vertx vertx,
             DeliveryConfig config,
             MeterRegistry metrics) {
@@ -152,7 +152,7 @@ class Deliveries {
         if (running.isEmpty()) {
             return;
         }
-        running.values().forEach(Delivery::breakOff);
+        running.values().forEach(StreamTurn::breakOff);
         try {
             RELEASE_STREAMS.bind("instance", instance).execute(pool).await().atMost(STOP_LIMIT);
         } catch (RuntimeException e) {
@@ -235,10 +235,10 @@ class Deliveries {
         for (Row row : rows) {
             NamedStream stream = NamedStream.of(row);
             int ofProject = ofProjects().getOrDefault(stream.ownerId(), 0);
-            Delivery delivery = new Delivery(this, pool, stream, asked, vertx, config);
+            StreamTurn delivery = new StreamTurn(this, pool, stream, asked, vertx, config);
             if (looks.stopped()
                     || ofProject >= concurrentPerProject()
-                    || running.putIfAbsent(Turn.of(stream), delivery) != null) {
+                    || running.putIfAbsent(Feed.of(stream), delivery) != null) {
                 delivery.release()
                         .subscribe()
                         .with(done -> {}, failure -> LOG.debug("A lease ends by itself", failure));
@@ -250,7 +250,7 @@ class Deliveries {
 
     /** A turn has ended. */
     void ended(NamedStream stream) {
-        running.remove(Turn.of(stream));
+        running.remove(Feed.of(stream));
         endsAlone(stream);
     }
 
@@ -271,7 +271,7 @@ class Deliveries {
         failures.increment();
     }
 
-    /** @throws SinkSecrets.UnreadableSecretException as {@link Sinks#open} */
+    /** @throws SinkSecrets.UnreadableSecretException as {@link SinkFactory#open} */
     Sink open(NamedStream stream) {
         return sinks.open(stream);
     }

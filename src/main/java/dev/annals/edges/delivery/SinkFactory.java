@@ -11,7 +11,7 @@ import jakarta.enterprise.event.Observes;
 
 /** Opens sinks. */
 @ApplicationScoped
-class Sinks {
+class SinkFactory {
 
     private static final int IDLE_SECONDS = 30;
 
@@ -25,7 +25,7 @@ class Sinks {
     private final HttpExchange http;
     private final WorkerExecutor syslogWorkers;
 
-    Sinks(
+    SinkFactory(
             Targets targets,
             SinkSecrets secrets,
             DeliveryConfig config,

@@ -33,14 +33,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Everything that is written has the lease's epoch. Where that is no longer the stream's, nothing is written, and the turn ends at
  * once: the lease was not renewed in time, or somebody has set the stream to another place.
  */
-final class Delivery {
+final class StreamTurn {
 
     /** How many batches a stream delivers before others that wait have their turn: some seconds, mostly. */
     private static final int TURN = 50;
     /** The first wait is such a part of the longest: a second of a quarter of an hour. */
     private static final int FIRST_RETRY = 900;
 
-    private static final Logger LOG = Logger.getLogger(Delivery.class);
+    private static final Logger LOG = Logger.getLogger(StreamTurn.class);
     private static final Sql ADVANCE_STREAM = Sql.named("edges/delivery/advance_stream");
     private static final Sql RENEW_STREAM_LEASE = Sql.named("edges/delivery/renew_stream_lease");
     private static final Sql RELEASE_STREAM = Sql.named("edges/delivery/release_stream");
@@ -51,7 +51,7 @@ final class Delivery {
     private static final int RENEWALS = 3;
     private static final int MAX_ERROR = 1_024;
 
-    private final Deliveries all;
+    private final StreamScheduler scheduler;
     private final Pool pool;
     private final NamedStream stream;
     private final Vertx vertx;
@@ -72,15 +72,16 @@ final class Delivery {
     private int refusals;
 
     /** @param asked when this instance asked for the lease, as {@link System#nanoTime} */
-    Delivery(Deliveries all, Pool pool, NamedStream stream, long asked, Vertx vertx, DeliveryConfig config) {
-        this.all = all;
+    StreamTurn(
+            StreamScheduler scheduler, Pool pool, NamedStream stream, long asked, Vertx vertx, DeliveryConfig config) {
+        this.scheduler = scheduler;
         this.pool = pool;
         this.stream = stream;
         this.vertx = vertx;
         this.config = config;
         this.leaseEnds = asked + config.lease().toNanos();
         // Which one of a batch was refused, only single records show.
-        this.size = stream.progress().refusals() > 0 ? 1 : all.batchRecords(stream);
+        this.size = stream.progress().refusals() > 0 ? 1 : scheduler.batchRecords(stream);
         OffsetDateTime delivered = stream.progress().deliveredAt();
         this.delivered = (delivered == null ? stream.createdAt() : delivered).toInstant();
         this.refusals = stream.progress().refusals();
@@ -114,7 +115,7 @@ final class Delivery {
             if (open != null) {
                 open.close();
             }
-            all.ended(stream);
+            scheduler.ended(stream);
         }
     }
 
@@ -175,16 +176,17 @@ final class Delivery {
     private Uni<Void> begin() {
         Sink opened;
         try {
-            opened = all.open(stream);
+            opened = scheduler.open(stream);
         } catch (SinkSecrets.UnreadableSecretException e) {
             return failed(new Sink.Outcome.Failed(String.valueOf(e.getMessage()), null), false);
         }
         sink = opened;
-        FeedQuery query = all.query(stream);
-        return all.back(opened.begin(stream.progress().cursor()))
+        FeedQuery query = scheduler.query(stream);
+        return scheduler
+                .back(opened.begin(stream.progress().cursor()))
                 .map(Begun::new)
                 .onFailure()
-                .recoverWithItem(failure -> new Begun(null, opened.told(failure)))
+                .recoverWithItem(failure -> new Begun(null, opened.explain(failure)))
                 .chain(begun -> begun.at() == null
                         ? failed(new Sink.Outcome.Failed(String.valueOf(begun.why()), null), false)
                         : batches(opened, query, begun.at(), TURN));
@@ -203,11 +205,12 @@ final class Delivery {
     }
 
     private Uni<Void> batches(Sink to, FeedQuery query, Cursor at, int left) {
-        if (left == 0 || all.endsTurns() || isLost()) {
+        if (left == 0 || scheduler.endsTurns() || isLost()) {
             return release();
         }
         FeedQuery next = at.equals(Cursor.START) ? query : query.from(at);
-        return all.withPage(stream, next.withLimit(size), page -> deliver(to, page, at))
+        return scheduler
+                .withPage(stream, next.withLimit(size), page -> deliver(to, page, at))
                 .chain(done -> done.goesOn()
                         ? batches(to, query, done.at(), left - 1)
                         : Uni.createFrom().voidItem());
@@ -222,20 +225,21 @@ final class Delivery {
     private record Done(Cursor at, boolean goesOn) {}
 
     private Uni<Done> deliver(Sink to, FeedPage page, Cursor at) {
-        Batch batch = new Batch(stream, page.records(), at, page.pollMore());
+        Sink.Batch batch = new Sink.Batch(stream, page.records(), at, page.pollMore());
         if (isLost()) {
             return over(at, Uni.createFrom().voidItem());
         }
         if (batch.records().isEmpty() && batch.after().equals(at)) {
             return over(at, release());
         }
-        Duration wait =
-                page.next() == null && !batch.records().isEmpty() ? all.patience(stream, delivered) : Duration.ZERO;
+        Duration wait = page.next() == null && !batch.records().isEmpty()
+                ? scheduler.patience(stream, delivered)
+                : Duration.ZERO;
         if (!wait.isZero()) {
             return over(at, defer(wait));
         }
-        return all.back(to.deliver(batch)).chain(outcome -> {
-            if (outcome instanceof Sink.Outcome.Taken) {
+        return scheduler.back(to.deliver(batch)).chain(outcome -> {
+            if (outcome instanceof Sink.Outcome.Delivered) {
                 return taken(batch, page.next() != null);
             } else if (outcome instanceof Sink.Outcome.Failed failed) {
                 return over(at, failed(failed, false));
@@ -258,7 +262,7 @@ final class Delivery {
         return last.replaceWith(new Done(at, false));
     }
 
-    private Uni<Done> taken(Batch batch, boolean more) {
+    private Uni<Done> taken(Sink.Batch batch, boolean more) {
         long asked = System.nanoTime();
         int records = batch.records().size();
         return lease(ADVANCE_STREAM)
@@ -275,12 +279,12 @@ final class Delivery {
     }
 
     private void succeeded(int records) {
-        all.noteDelivered(stream, records);
+        scheduler.noteDelivered(stream, records);
         if (records > 0) {
             delivered = Instant.now();
         }
         refusals = 0;
-        size = Math.min(2 * size, all.batchRecords(stream));
+        size = Math.min(2 * size, scheduler.batchRecords(stream));
         if (failedBefore && records > 0) {
             failedBefore = false;
             LOG.infof("The stream %s of project %s delivers again", stream.name(), stream.projectId());
@@ -299,7 +303,7 @@ final class Delivery {
                 : over(at, release());
     }
 
-    private Uni<Done> refused(Sink to, Batch batch, Sink.Outcome.Refused refused) {
+    private Uni<Done> refused(Sink to, Sink.Batch batch, Sink.Outcome.Refused refused) {
         if (refused.gone()) {
             return over(batch.before(), stop(refused.why() + " It wants nothing any more."));
         }
@@ -317,13 +321,14 @@ final class Delivery {
                     stop("The record " + record.sequenceId() + " was refused " + stream.maxRefusals() + " times: "
                             + refused.why()));
         }
-        all.noteFailure();
+        scheduler.noteFailure();
         LOG.infof(
                 "The stream %s of project %s passes by record %d: %s",
                 stream.name(), stream.projectId(), record.sequenceId(), refused.why());
         long asked = System.nanoTime();
-        return all.back(to.deliver(new Batch(stream, List.of(), batch.before(), batch.after())))
-                .chain(outcome -> outcome instanceof Sink.Outcome.Taken
+        return scheduler
+                .back(to.deliver(new Sink.Batch(stream, List.of(), batch.before(), batch.after())))
+                .chain(outcome -> outcome instanceof Sink.Outcome.Delivered
                         ? lease(PASS_BY_RECORD)
                                 .bind("cursor", batch.after().toString())
                                 .bind("sequence_id", record.sequenceId())
@@ -339,7 +344,7 @@ final class Delivery {
     }
 
     private Uni<Void> failed(Sink.Outcome.Failed failed, boolean refused) {
-        all.noteFailure();
+        scheduler.noteFailure();
         if (!failedBefore) {
             LOG.warnf(
                     "The stream %s of project %s cannot deliver; it is tried again from time to time: %s",
@@ -367,7 +372,7 @@ final class Delivery {
     }
 
     private Uni<Void> stop(String reason) {
-        all.noteFailure();
+        scheduler.noteFailure();
         LOG.warnf("The stream %s of project %s is stopped: %s", stream.name(), stream.projectId(), reason);
         return lease(STOP_STREAM).bind("reason", cut(reason)).execute(pool).replaceWithVoid();
     }

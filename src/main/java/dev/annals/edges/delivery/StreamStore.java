@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The streams of projects. Each change is a function of the schema, which appends its event: see R__70_stream.sql. */
 @ApplicationScoped
-class Streams {
+class StreamStore {
 
     private static final Sql SET_STREAM = Sql.named("edges/delivery/set_stream");
     private static final Sql PAUSE_STREAM = Sql.named("edges/delivery/pause_stream");
@@ -69,7 +69,7 @@ class Streams {
     private final Bulkhead changes =
             new Bulkhead(CHANGES, WAITING, CHANGE_WAIT, "Too many streams are changed at a time: try again.");
 
-    Streams(Pool pool, SequentialGuid guids, SinkSecrets secrets, Targets targets, DeliveryConfig config) {
+    StreamStore(Pool pool, SequentialGuid guids, SinkSecrets secrets, Targets targets, DeliveryConfig config) {
         this.pool = pool;
         this.guids = guids;
         this.secrets = secrets;
@@ -93,7 +93,7 @@ class Streams {
 
     /** The stream with this name; fails with {@code not-found}. */
     Uni<NamedStream> find(UUID projectId, String name) {
-        return find(projectId, name, 1).map(found -> found.stream().findFirst().orElseThrow(Streams::notFound));
+        return find(projectId, name, 1).map(found -> found.stream().findFirst().orElseThrow(StreamStore::notFound));
     }
 
     private Uni<List<NamedStream>> find(UUID projectId, @Nullable String name, int most) {
@@ -116,7 +116,7 @@ class Streams {
                         .deferred(() -> find(projectId, name, 1)
                                 .chain(found -> set(
                                         projectId, name, asked, found.stream().findFirst(), actor)))
-                        .onFailure(Streams::isMadeMeanwhile)
+                        .onFailure(StreamStore::isMadeMeanwhile)
                         .retry()
                         .atMost(MADE_MEANWHILE));
     }
@@ -129,7 +129,7 @@ class Streams {
     /** A first look, so that a wrong host is refused at once. Each delivery looks again; a name may be unknown for the moment. */
     private Uni<Void> reachable(StreamRequest asked) {
         return lookUps.run(() -> Multi.createFrom()
-                        .iterable(Sink.hosts(asked.sinkType(), asked.url()))
+                        .iterable(asked.sinkType().hosts(asked.url()))
                         .onItem()
                         .transformToUniAndConcatenate(targets::resolve)
                         .collect()
@@ -174,8 +174,7 @@ class Streams {
                 ? there.secret()
                 : null;
         if (asked.secret() == null) {
-            if (kept == null
-                    && Sink.needsSecret(asked.sinkType(), asked.url(), there != null && there.secret() != null)) {
+            if (kept == null && asked.sinkType().needsSecret(asked.url(), there != null && there.secret() != null)) {
                 throw invalid(
                         "/sink/secret",
                         "It is missing: a new sink, or one with another URL or kind of secret, needs its secret.");
@@ -259,7 +258,7 @@ class Streams {
      */
     Uni<List<DeadLetter>> deadLetters(UUID projectId, String name, UUID feed, long after, int most) {
         return feeds(projectId, name, feed, null, 1)
-                .map(found -> found.stream().findFirst().orElseThrow(Streams::notFollowed))
+                .map(found -> found.stream().findFirst().orElseThrow(StreamStore::notFollowed))
                 .chain(stream -> DatabaseFailure.retried(LIST_DEAD_LETTERS
                         .bind("stream_id", stream.id())
                         .bind("project_id", feed)
@@ -294,7 +293,7 @@ class Streams {
                         .bind("address", actor.address())
                         .execute(pool))
                 .onFailure(PgException.class)
-                .transform(Streams::explained);
+                .transform(StreamStore::explained);
     }
 
     /** The constraint says what is wrong. */

@@ -2,14 +2,14 @@ package dev.annals.edges.delivery;
 
 import java.util.HexFormat;
 
-/** JSON on one line and in ASCII, so that no receiver has to guess its encoding or where it ends. */
+/** JSON on one line and in ASCII: a receiver need not guess its encoding or its end. */
 final class AsciiJson {
 
     private static final HexFormat HEX = HexFormat.of();
 
     private AsciiJson() {}
 
-    /** The same JSON. Outside its strings all is ASCII, and control characters are white space. */
+    /** Returns equal JSON. Outside of strings, JSON has no characters but ASCII, and its control characters are white space. */
     static String of(String json) {
         StringBuilder out = new StringBuilder(json.length() + 16);
         for (int i = 0; i < json.length(); i++) {

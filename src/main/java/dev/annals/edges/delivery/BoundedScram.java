@@ -16,9 +16,9 @@ import javax.security.sasl.SaslException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Logins by SCRAM in which a server may not ask for more than {@value #MAX_ITERATIONS} iterations. Kafka's client does what it is asked
- * for, up to two billion, on a thread that nothing can stop. This stands before the client's own in the list of Java's providers, and
- * leaves all else to that one.
+ * SCRAM logins in which the server may ask for at most {@value #MAX_ITERATIONS} iterations. Kafka's client computes as many as it is
+ * asked for, up to two billion, on a thread that cannot be stopped. This provider precedes the client's own in Java's list, checks each
+ * message, and delegates to that one.
  */
 final class BoundedScram extends Provider {
 
@@ -48,12 +48,12 @@ final class BoundedScram extends Provider {
         }
     }
 
-    /** Does nothing if it is there. */
+    /** Installs the provider once. */
     static void install() {
         Security.insertProviderAt(new BoundedScram(), 1);
     }
 
-    /** Whether a message of a server, such as its first one, asks for no more iterations than it may. */
+    /** Whether a server's message asks for an allowed number of iterations, or for none. */
     static boolean isBounded(byte[] message) {
         Matcher iterations = ITERATIONS.matcher(new String(message, StandardCharsets.UTF_8));
         while (iterations.find()) {

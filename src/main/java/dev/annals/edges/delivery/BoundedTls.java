@@ -9,8 +9,8 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TLS with a broker of Kafka that may not announce an answer of more than {@value #MAX_ANSWER_BYTES} bytes. An answer begins with its
- * size, in four bytes, and the client makes room for all of it at once: up to two gigabytes. The client has no setting for it.
+ * TLS with a broker of Kafka whose answers may have at most {@value #MAX_ANSWER_BYTES} bytes. An answer begins with its size in four
+ * bytes, and the client allocates that much at once, up to two gigabytes. It has no setting to limit this.
  */
 final class BoundedTls extends SSLEngine {
 
@@ -19,9 +19,9 @@ final class BoundedTls extends SSLEngine {
     private static final int SIZE_BYTES = 4;
 
     private final SSLEngine engine;
-    /** How many bytes of an answer's size have been read. */
+    /** The bytes of the size that have been read. */
     private int sizeBytes;
-    /** The size as far as it has been read; then how much of the answer is still to come. */
+    /** The size as far as it has been read; then the bytes of the answer that are missing. */
     private int size;
 
     BoundedTls(SSLEngine engine) {

@@ -10,8 +10,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record as one line of ArcSight's Common Event Format, version 0: header and extension, escaped as it has it. Values have at most
- * the length that its dictionary of extensions says. Metadata that are longer are left out.
+ * A record as one line of ArcSight's Common Event Format, version 0: header and extension. Values are cut to the length that its
+ * dictionary of extensions allows. Longer metadata are left out.
  */
 final class CefEvent {
 
@@ -63,7 +63,7 @@ final class CefEvent {
     }
 
     private static void address(@Nullable String address, StringBuilder out) {
-        // A network is no address of CEF's.
+        // CEF has no field for networks.
         if (address == null || address.contains("/")) {
             return;
         }

@@ -12,7 +12,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record as a log of Datadog: what its standard attributes know is there, and in {@code annals} the whole record as it is in the feed.
+ * A record as a log of Datadog: its standard attributes, and in {@code annals} the whole record as in the feed.
  */
 final class DatadogLog {
 
@@ -51,7 +51,7 @@ final class DatadogLog {
         json.writeRaw('\n');
     }
 
-    /** What an answer means. Only what is said of the data refuses it: that a key is wrong is no fault of a record. */
+    /** The outcome of an answer. Only a status about the data refuses the batch. A wrong key is no fault of the records. */
     static Sink.Outcome outcome(HttpExchange.Answer answer) {
         return switch (answer.status()) {
             case 202 -> new Sink.Outcome.Delivered(answer.text());

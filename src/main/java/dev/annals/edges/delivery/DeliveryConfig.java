@@ -13,36 +13,36 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** Streams that deliver feeds to sinks elsewhere: where these may be, and how much is under way. */
+/** Streams, which deliver feeds to other systems: allowed sinks, and limits. */
 @ConfigMapping(prefix = "annals.streams")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
 public interface DeliveryConfig {
 
-    /** Whether this instance delivers. If none does, streams stand still. */
+    /** Whether this instance delivers. Streams wait while no instance does. */
     @WithDefault("true")
     boolean enabled();
 
-    /** Where sinks may be: hosts ({@code hooks.example.org}, {@code *.example.org}, {@code *}) at their public addresses, and addresses and networks, also private ones. Default: all public addresses. */
+    /** Allowed sinks: hosts ({@code hooks.example.org}, {@code *.example.org}, {@code *}) at their public addresses, and addresses and networks, also private ones. Default: all public addresses. */
     @Texts("\\*|(\\*\\.)?[0-9A-Za-z]([0-9A-Za-z.-]{0,252})|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
     Optional<List<String>> allowedHosts();
 
     /**
-     * A file with the secret that encrypts sinks' secrets: 64 hexadecimal digits, the same for all instances. Default: with its own database the service makes one; else sinks have no secrets.
+     * A file with the key that encrypts sinks' secrets: 64 hexadecimal digits, the same for all instances. Default: with its own database the service makes one; otherwise sinks cannot have secrets.
      *
-     * <p>As {@code openssl rand -hex 32} makes them. Only the service may be able to read it. Without it, sinks have to be set again.
+     * <p>{@code openssl rand -hex 32} makes one. Only the service may be able to read the file. If the key is lost, set each sink again.
      */
     Optional<Path> keyFile();
 
-    /** The secret itself, in place of {@link #keyFile()}. */
+    /** The key itself, in place of {@link #keyFile()}. */
     @Texts("[0-9a-f]{64}")
     @Secret
     Optional<String> key();
 
     /**
-     * After this time another instance takes the streams of one that is gone.
+     * After this time another instance takes over the streams of one that is gone.
      *
-     * <p>For so long an instance has a stream to itself without saying that it lives; it says so three times as often.
+     * <p>An instance renews its leases three times in this time.
      */
     @WithDefault("6s")
     @Durations(min = "300ms", max = "10M")
@@ -60,50 +60,50 @@ public interface DeliveryConfig {
     @Max(1_000)
     int perProject();
 
-    /** Records of a batch. */
+    /** The most records of a batch. */
     @WithDefault("100")
     @Min(1)
     @Max(1_000)
     int batchRecords();
 
     /**
-     * Bytes of a syslog message; of a larger record, a part is sent. rsyslog takes 8096 by default.
+     * The largest syslog message in bytes; longer records are cut. rsyslog accepts 8096 by default.
      *
-     * <p>Receivers may cut what is larger than they expect: RFC 5425 asks them for 8192.
+     * <p>Receivers may cut longer messages: RFC 5425 asks them to accept 8192.
      */
     @WithDefault("8096")
     @Min(2_048)
     @Max(1_048_576)
     int syslogBytes();
 
-    /** Records of an object in an S3-compatible store. */
+    /** The most records of an object in an S3-compatible store. */
     @WithDefault("10000")
     @Min(1)
     @Max(100_000)
     int objectRecords();
 
     /**
-     * How long records wait for others of the same object.
+     * The longest time that a record waits for others of its object.
      *
-     * <p>Sixty times in this time the service looks whether there are enough of them.
+     * <p>The service checks sixty times in this time whether enough records wait.
      */
     @WithDefault("1H")
     @Durations(min = "10ms", max = "24H")
     Duration objectAge();
 
     /**
-     * How long a sink may take to acknowledge a batch.
+     * The time in which a sink must acknowledge a batch.
      *
-     * <p>From the look-up of its name on.
+     * <p>It begins with the look-up of the sink's name.
      */
     @WithDefault("15s")
     @Durations(min = "10ms", max = "5M")
     Duration timeout();
 
     /**
-     * The longest time between two tries. The first is a 900th of it, and each further one twice as long.
+     * The longest pause between two tries. The first is a 900th of it, and each further one is twice as long.
      *
-     * <p>Also where a sink asks for more.
+     * <p>It also limits the pause that a sink asks for.
      */
     @WithDefault("15M")
     @Durations(min = "10ms", max = "24H")

@@ -28,12 +28,12 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests to sinks over HTTP: each goes to an address that was found good, with TLS unless that is this machine, and has an answer
- * within the time limit or none. Redirects are not followed.
+ * HTTP requests to sinks. Each goes to an allowed address, with TLS unless that is this machine, and fails after the time limit.
+ * Redirects are not followed.
  */
 final class HttpExchange {
 
-    /** How much of an answer is read; of a longer one only the beginning counts. */
+    /** The part of an answer that is read. */
     private static final int MAX_ANSWER_BYTES = 65_536;
 
     private static final Pattern SECONDS = Pattern.compile("[0-9]{1,9}");
@@ -42,7 +42,7 @@ final class HttpExchange {
     private final HttpClient http;
     private final Duration limit;
 
-    /** @param limit for each request, from the look-up of the name on */
+    /** @param limit for each request, including the look-up of the name */
     HttpExchange(Targets targets, HttpClient http, Duration limit) {
         this.targets = targets;
         this.http = http;
@@ -63,29 +63,29 @@ final class HttpExchange {
      */
     record Answer(int status, MultiMap headers, Buffer body) {
 
-        /** Whether its sender asks to be tried again: 408, 425, 429 and 5xx. */
+        /** Whether the same request may succeed later: 408, 425, 429 and 5xx. */
         boolean isTemporary() {
             return status / 100 == 5 || status == 408 || status == 425 || status == 429;
         }
 
-        /** For people. */
+        /** The status, for people. */
         String text() {
             return "It answered with HTTP status " + status + "."
                     + (status / 100 == 3 ? " Redirects are not followed." : "");
         }
 
-        /** What an answer means that is not 2xx: 410 wants nothing any more, and the others refuse what was sent, or are for now. */
+        /** The outcome of an answer other than 2xx. 410 wants nothing any more; the others refuse the batch, or are temporary. */
         Sink.Outcome outcome() {
             return isTemporary() ? failed() : new Sink.Outcome.Refused(text(), status == 410);
         }
 
-        /** It is to be tried again. */
+        /** The outcome of a temporary failure. */
         Sink.Outcome.Failed failed() {
             return new Sink.Outcome.Failed(text(), retryAfter(headers.get("Retry-After")));
         }
     }
 
-    /** Notes what is wrong with a URL that somebody gives. */
+    /** Checks the URL of a request. */
     static void check(String url, BiConsumer<String, String> wrong) {
         URI uri = uri(url);
         if (uri == null
@@ -111,13 +111,13 @@ final class HttpExchange {
         return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
     }
 
-    /** The host as the header Host has it: in brackets if it is an address of IPv6, and without a port that is the scheme's. */
+    /** The value of the header Host: an IPv6 address has brackets, and the scheme's default port is left out. */
     static String authority(URI url) {
         int port = url.getPort();
         return port < 0 || port == (isTls(url) ? 443 : 80) ? url.getHost() : url.getHost() + ":" + port;
     }
 
-    /** Sends a request. Fails where there is no answer in time; {@link #explain} says why. */
+    /** Sends a request. Fails without an answer in time; {@link #explain} gives the reason. */
     Uni<Answer> send(Request asked) {
         return targets.resolve(host(asked.url()), isTls(asked.url()))
                 .chain(address -> Uni.createFrom().<Answer>emitter(emitter -> send(address, asked, emitter)))
@@ -136,7 +136,7 @@ final class HttpExchange {
         String path = url.getRawPath() == null || url.getRawPath().isEmpty() ? "/" : url.getRawPath();
         RequestOptions options = new RequestOptions()
                 .setMethod(asked.method())
-                // The address that was found good: the name is for TLS and the header Host alone.
+                // The allowed address: only TLS and the header Host use the name.
                 .setServer(SocketAddress.inetSocketAddress(port, address.getHostAddress()))
                 .setHost(host(url))
                 .setPort(port)
@@ -146,28 +146,28 @@ final class HttpExchange {
                 .putHeader("Host", authority(url))
                 .putHeader("User-Agent", "Annals");
         asked.headers().forEach(options::putHeader);
-        Waiting waiting = new Waiting();
-        emitter.onTermination(waiting::end);
+        PendingRequest pending = new PendingRequest();
+        emitter.onTermination(pending::end);
         http.request(options).onFailure(emitter::fail).onSuccess(request -> {
-            if (!waiting.begin(request)) {
+            if (!pending.begin(request)) {
                 return;
             }
-            request.response().onFailure(emitter::fail).onSuccess(response -> collect(response, emitter, waiting));
+            request.response().onFailure(emitter::fail).onSuccess(response -> collect(response, emitter, pending));
             request.send(asked.body()).onFailure(emitter::fail);
         });
     }
 
     /**
-     * A request, and whether somebody still waits for its answer. Nothing is sent behind that: the next batch may have been
-     * delivered meanwhile.
+     * A request in flight. Once its caller has given up, nothing more of it may be sent: the next batch may have been delivered
+     * meanwhile, and this one would arrive after it.
      */
-    private static final class Waiting {
+    private static final class PendingRequest {
 
         private @Nullable HttpClientRequest request;
         private boolean isAnswered;
         private boolean isOver;
 
-        /** False if nobody waits any more. */
+        /** Returns false if the caller has given up. */
         synchronized boolean begin(HttpClientRequest begun) {
             request = begun;
             if (isOver) {
@@ -180,7 +180,7 @@ final class HttpExchange {
             isAnswered = true;
         }
 
-        /** A connection whose answer is not at its end cannot be used again. */
+        /** Closes the connection unless the answer is complete: another request could not use it. */
         synchronized void end() {
             isOver = true;
             if (request != null && !isAnswered) {
@@ -189,19 +189,20 @@ final class HttpExchange {
         }
     }
 
-    private static void collect(HttpClientResponse response, UniEmitter<? super Answer> emitter, Waiting waiting) {
+    private static void collect(
+            HttpClientResponse response, UniEmitter<? super Answer> emitter, PendingRequest pending) {
         Buffer body = Buffer.buffer();
         response.exceptionHandler(emitter::fail);
         response.handler(part -> {
             int room = MAX_ANSWER_BYTES - body.length();
             body.appendBuffer(part.slice(0, Math.min(room, part.length())));
             if (part.length() > room) {
-                // What it said first counts; the connection is closed.
+                // The beginning counts as the answer, and the connection is closed.
                 emitter.complete(new Answer(response.statusCode(), response.headers(), body));
             }
         });
         response.endHandler(end -> {
-            waiting.answered();
+            pending.answered();
             emitter.complete(new Answer(response.statusCode(), response.headers(), body));
         });
     }
@@ -222,7 +223,7 @@ final class HttpExchange {
         }
     }
 
-    /** What may be shown of a request that had no answer. */
+    /** The reason why a request has no answer, for people. */
     String explain(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause() == cause ? null : cause.getCause()) {
             if (cause instanceof Targets.RefusedTargetException refused) {

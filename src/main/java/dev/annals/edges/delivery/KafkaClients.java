@@ -33,9 +33,9 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes clients of Kafka. The brokers of the URL are looked up here, and the client gets the addresses that {@link Targets} allows.
- * Brokers then name other brokers, which the client looks up itself: over TLS, {@link Tls} asks here about each connection before a
- * byte is sent. Without TLS, the client publishes nothing to ask by.
+ * Makes clients of Kafka that connect only where {@link Targets} allows. The brokers of the URL are resolved here. They name other
+ * brokers, which the client resolves itself: over TLS, {@link Tls} checks each connection before a byte is sent. Without TLS the client
+ * has no such hook, so the settings must name the brokers' addresses.
  */
 final class KafkaClients {
 
@@ -49,16 +49,16 @@ final class KafkaClients {
     private final int millis;
     private final int batchBytes;
     private final int memoryBytes;
-    /** The hosts of the URL by the address and the port that a client connects to. */
+    /** The hosts of the URL, by the address and the port that the client gets. */
     private final Map<String, String> hosts = new ConcurrentHashMap<>();
 
     private volatile @Nullable String refusal;
 
     /**
      * @param login {@code user:password}; empty without one
-     * @param limit how long anything may take
-     * @param batchBytes how much is sent at a time
-     * @param memoryBytes how much waits to be sent
+     * @param limit for each request
+     * @param batchBytes the most bytes sent at a time
+     * @param memoryBytes the most bytes that wait to be sent
      */
     KafkaClients(KafkaUrl url, String login, Targets targets, Duration limit, int batchBytes, int memoryBytes) {
         this.url = url;
@@ -69,14 +69,14 @@ final class KafkaClients {
         this.memoryBytes = memoryBytes;
     }
 
-    /** Why the client did not use a broker that another one named; null if it used all of them. */
+    /** Why a broker that another broker named is not allowed; null if all are. */
     @Nullable
     String refusal() {
         return refusal;
     }
 
     /**
-     * Connects to nothing yet. Blocks while it looks up the brokers.
+     * Makes a producer, which is not connected yet. Blocks while it resolves the brokers.
      *
      * @throws UnknownHostException if no broker of the URL has an address
      * @throws Targets.RefusedTargetException if no sink may be at one of them
@@ -84,7 +84,7 @@ final class KafkaClients {
     Producer<byte[], byte[]> producer(String transactionalId) throws UnknownHostException {
         Map<String, Object> settings = settings(transactionalId);
         settings.put(ProducerConfig.TRANSACTIONAL_ID_CONFIG, transactionalId);
-        // A transaction that nobody ends holds up everybody who reads what is committed.
+        // An open transaction blocks all consumers that read only committed records.
         settings.put(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, millis);
         settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, millis);
         settings.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, millis);
@@ -95,7 +95,7 @@ final class KafkaClients {
         return new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
     }
 
-    /** The same for what is asked. */
+    /** As {@link #producer}, for requests about a group's offsets. */
     Admin admin(String name) throws UnknownHostException {
         Map<String, Object> settings = settings(name);
         settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, millis);
@@ -112,7 +112,7 @@ final class KafkaClients {
         settings.put(CommonClientConfigs.SOCKET_CONNECTION_SETUP_TIMEOUT_MAX_MS_CONFIG, (long) millis);
         settings.put(CommonClientConfigs.CONNECTIONS_MAX_IDLE_MS_CONFIG, IDLE.toMillis());
         settings.put(CommonClientConfigs.METRIC_REPORTER_CLASSES_CONFIG, "");
-        // Brokers may ask for metrics of their clients.
+        // Otherwise brokers may ask for the metrics of their clients.
         settings.put(CommonClientConfigs.ENABLE_METRICS_PUSH_CONFIG, false);
         settings.put(SslConfigs.SSL_ENGINE_FACTORY_CLASS_CONFIG, Tls.class);
         settings.put(Tls.CLIENTS, this);
@@ -131,7 +131,7 @@ final class KafkaClients {
         return url.tls() ? SecurityProtocol.SASL_SSL : SecurityProtocol.SASL_PLAINTEXT;
     }
 
-    /** The client reads this as a language of its own: only quotes and backslashes mean something within quotes. */
+    /** The setting of a login. Within quotes, the client's parser treats only quotes and backslashes specially. */
     static String jaas(String mechanism, String login) {
         int colon = login.indexOf(':');
         Class<?> module = mechanism.equals("PLAIN") ? PlainLoginModule.class : ScramLoginModule.class;
@@ -143,7 +143,7 @@ final class KafkaClients {
         return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
     }
 
-    /** The addresses of the URL's brokers. One without an address does no harm if another one has one. */
+    /** The addresses of the URL's brokers. One broker that can be resolved suffices. */
     private List<String> servers() throws UnknownHostException {
         List<String> servers = new ArrayList<>();
         UnknownHostException unknown = null;
@@ -171,10 +171,10 @@ final class KafkaClients {
     }
 
     /**
-     * TLS with a broker that the client is about to talk to.
+     * The TLS engine of a connection to a broker.
      *
-     * @param host an address of the URL's brokers, or a name or an address that a broker has named
-     * @throws KafkaException if no sink may be there
+     * @param host an address from {@link #servers}, or a name or an address that a broker has named
+     * @throws KafkaException if no sink may be at the host
      */
     SSLEngine engine(String host, int port) {
         String known = hosts.get(place(host, port));
@@ -186,18 +186,18 @@ final class KafkaClients {
         } catch (Targets.RefusedTargetException e) {
             refusal = SHOWN_HOST.matcher(host).matches()
                     ? e.getMessage()
-                    : "A broker says that another one is at a host whose name is none.";
+                    : "A broker names another one whose host name is not valid.";
             throw new KafkaException("refused");
         } catch (UnknownHostException e) {
             throw new KafkaException("unknown");
         }
     }
 
-    /** TLS for Kafka's client, which makes this by its name and asks it for an engine at each connection, before anything is sent. */
+    /** The hook in Kafka's client, which makes this class by its name and asks it for an engine before each connection. */
     @RegisterForReflection
     public static final class Tls implements SslEngineFactory {
 
-        /** The setting with the {@link KafkaClients} that decide where a connection may go. */
+        /** The setting that holds the {@link KafkaClients}. */
         static final String CLIENTS = "annals.clients";
 
         private @Nullable KafkaClients clients;

@@ -54,16 +54,16 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A topic of Kafka. Each batch is one transaction there: its records, with the project's id as their key, and the cursor behind them,
- * which is the offset of a consumer group that nobody is in. Whoever begins a turn takes over the stream's {@code transactional.id}: that
- * ends what another instance has begun, which can then write nothing any more, and only after it the cursor is read. So whoever reads
- * what is committed has each record exactly once, whatever crashes.
+ * A topic of Kafka. Each batch is one transaction there: its records, with the project's id as key, and the cursor after them, stored as
+ * the offset of a consumer group without members. A turn begins by taking over the stream's {@code transactional.id}. This aborts the
+ * transaction of an earlier instance and fences it, and only then the cursor is read. Consumers of committed records therefore get each
+ * record exactly once.
  *
- * <p>Kafka's client blocks: each turn has a thread for it, which ends with the turn, whatever it waits for.
+ * <p>Kafka's client blocks. Each turn has a thread of its own, which is interrupted when the turn ends.
  */
 final class KafkaSink implements Sink {
 
-    /** Of what a stream's names at the brokers begin with, so that one rule there can allow them all. */
+    /** The prefix of transactional ids and groups, so that one ACL can allow them all. */
     private static final String PREFIX = "annals-";
 
     private static final String CONTENT_TYPE = "content-type";
@@ -80,8 +80,8 @@ final class KafkaSink implements Sink {
     private final ExecutorService thread;
     private @Nullable Producer<byte[], byte[]> producer;
     private boolean isClosed;
-    /** Whether somebody has set the stream to another place since its lease was given. */
-    private volatile boolean isElsewhere;
+    /** Whether the stream was rewound after its lease was given. */
+    private volatile boolean isRewound;
 
     KafkaSink(NamedStream stream, String login, Targets targets, Vertx vertx, DeliveryConfig config) {
         this.stream = stream;
@@ -122,7 +122,7 @@ final class KafkaSink implements Sink {
         return stream.allProjects() ? PREFIX + stream.id() + "-" + stream.projectId() : PREFIX + stream.id();
     }
 
-    /** By itself only a consumer makes one, and nobody consumes here. */
+    /** The constructor is deprecated: consumers make this object. Here no consumer exists. */
     @SuppressWarnings("removal")
     private ConsumerGroupMetadata group() {
         return new ConsumerGroupMetadata(name());
@@ -135,14 +135,14 @@ final class KafkaSink implements Sink {
     @Override
     public Uni<Cursor> begin(Cursor known) {
         return blocking(() -> {
-            Producer<byte[], byte[]> opened = keep(clients.producer(name()));
+            Producer<byte[], byte[]> opened = adopt(clients.producer(name()));
             opened.initTransactions();
             return cursor(known);
         });
     }
 
-    /** One that comes after the time for it is over is closed, too. */
-    private synchronized Producer<byte[], byte[]> keep(Producer<byte[], byte[]> opened) {
+    /** Takes over a producer. If the sink was closed meanwhile, the producer is closed, too. */
+    private synchronized Producer<byte[], byte[]> adopt(Producer<byte[], byte[]> opened) {
         producer = opened;
         if (isClosed) {
             close();
@@ -175,11 +175,12 @@ final class KafkaSink implements Sink {
         }
         Matcher text = PLACE.matcher(found.metadata());
         if (!text.matches()) {
-            throw new SinkException("Somebody has set the offset of the group " + name()
-                    + ", which says where the stream stands: delete that offset, and the service's own cursor counts.");
+            throw new SinkException(
+                    "The offset of the group " + name()
+                            + ", which holds the stream's cursor, was set from outside: delete it, and the service's own cursor counts.");
         }
         int rewinds = Integer.parseInt(text.group(1));
-        isElsewhere = rewinds > stream.progress().rewinds();
+        isRewound = rewinds > stream.progress().rewinds();
         return rewinds < stream.progress().rewinds()
                 ? known
                 : Cursor.parse(text.group(2)).orElseThrow();
@@ -187,18 +188,18 @@ final class KafkaSink implements Sink {
 
     @Override
     public Uni<Outcome> deliver(Batch batch) {
-        return isElsewhere
+        return isRewound
                 ? Uni.createFrom().item(new Outcome.Moved())
                 : blocking(() -> write(open(), batch, true))
                         .onFailure()
                         .recoverWithItem(failure -> outcome(failure, batch));
     }
 
-    /** In a transaction of its own that is taken back: it does not end one that delivers. */
+    /** In an aborted transaction with an id of its own, which does not fence a delivery. */
     @Override
     public Uni<Outcome> test(Batch batch) {
         return blocking(() -> {
-                    Producer<byte[], byte[]> opened = keep(clients.producer(name() + "-test"));
+                    Producer<byte[], byte[]> opened = adopt(clients.producer(name() + "-test"));
                     opened.initTransactions();
                     return write(opened, batch, false);
                 })
@@ -222,15 +223,15 @@ final class KafkaSink implements Sink {
                     each.get();
                 }
                 open.abortTransaction();
-                return Outcome.Delivered.records(batch.records().size(), ", and gave them back");
+                return Outcome.Delivered.records(batch.records().size(), ", and the transaction was aborted");
             }
-            // Fails if any of them did.
+            // Fails if any send failed.
             open.commitTransaction();
             return Outcome.Delivered.records(batch.records().size(), "");
         } catch (KafkaException e) {
             Outcome outcome = outcome(e, batch);
             if (outcome instanceof Outcome.Refused) {
-                // The turn goes on.
+                // The turn goes on with this producer.
                 open.abortTransaction();
             }
             return outcome;
@@ -244,7 +245,7 @@ final class KafkaSink implements Sink {
         if (stream.format() == StreamFormat.CLOUDEVENTS) {
             return event(bytes);
         }
-        // Without the line break behind it.
+        // Without the line break at its end.
         byte[] value = bytes[bytes.length - 1] == '\n' ? Arrays.copyOf(bytes, bytes.length - 1) : bytes;
         return message(value, Map.of(CONTENT_TYPE, stream.format().mediaType()));
     }
@@ -255,7 +256,7 @@ final class KafkaSink implements Sink {
         return message;
     }
 
-    /** A CloudEvent in the binary mode of its binding for Kafka: each attribute is a header, and the data is the value. */
+    /** A CloudEvent in binary mode (Kafka protocol binding): each attribute is a header, and the data is the value. */
     private ProducerRecord<byte[], byte[]> event(byte[] structured) {
         Map<String, String> headers = new LinkedHashMap<>();
         try (JsonParser json = JSON.createParser(structured)) {
@@ -277,7 +278,7 @@ final class KafkaSink implements Sink {
         }
     }
 
-    /** What a failure means. What a broker says is not shown. */
+    /** The outcome of a failure. Texts of a broker are not shown. */
     private Outcome outcome(Throwable failure, Batch batch) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             if (cause instanceof ProducerFencedException
@@ -315,7 +316,7 @@ final class KafkaSink implements Sink {
             return refusal;
         }
         return isTooLate(failure)
-                ? "It did not answer within " + limit.toMillis() + " ms. Are its brokers and the topic there?"
+                ? "It did not answer within " + limit.toMillis() + " ms. Do its brokers and the topic exist?"
                 : "It failed with " + rootOf(failure).getClass().getSimpleName() + ".";
     }
 
@@ -355,7 +356,7 @@ final class KafkaSink implements Sink {
         Producer<byte[], byte[]> open = producer;
         producer = null;
         if (open != null) {
-            // At once: it waits for nothing but the client's thread, which may be looking up a name.
+            // On a thread of its own: it waits for the client's thread, which may be resolving a name.
             Thread closing = new Thread(() -> open.close(Duration.ZERO), "kafka-sink close " + stream.id());
             closing.setDaemon(true);
             closing.start();

@@ -13,11 +13,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a topic is: {@code kafka://broker:9092,other:9092/topic}, with {@code ?sasl=…} where the brokers want a login, and {@code
- * ?tls=false} where they have no certificate.
+ * The URL of a topic: {@code kafka://broker:9092,other:9092/topic}, with {@code ?sasl=…} if the brokers want a login, and {@code
+ * ?tls=false} if they have no certificate.
  *
- * @param brokers some of the cluster's, not looked up; the others are learned from them
- * @param mechanism by its name in Kafka; null without a login
+ * @param brokers some brokers of the cluster, unresolved; they name the others
+ * @param mechanism of SASL, by its name in Kafka; null without a login
  */
 record KafkaUrl(
         List<InetSocketAddress> brokers,

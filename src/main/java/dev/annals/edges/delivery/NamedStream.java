@@ -9,16 +9,16 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stream, and how far it has come in a feed, or in all that it follows.
+ * A stream, with its progress in one feed or in all feeds that it follows.
  *
- * @param ownerId whose stream it is
- * @param projectId whose feed it is about; the owner's for a stream as a whole
- * @param allProjects whether it follows the feeds of all projects, and not only its owner's
- * @param url where its sink is; without a secret
- * @param secret that of the sink, encrypted; null if it has none
+ * @param ownerId the project that owns the stream
+ * @param projectId the project of the feed; the owner for a stream as a whole
+ * @param allProjects whether it follows the feeds of all projects, not only its owner's
+ * @param url of the sink; without a secret
+ * @param secret of the sink, encrypted; null if it has none
  * @param filter a JSON object: filters by their names
- * @param deadLetters whether a record that the sink refuses for good is passed by; otherwise the stream stops at it
- * @param maxRefusals how often a record is refused until that is for good
+ * @param deadLetters whether the stream skips a record that the sink refuses for good; otherwise it stops there
+ * @param maxRefusals the number of refusals after which a record is refused for good
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
 record NamedStream(
@@ -44,14 +44,14 @@ record NamedStream(
     static final String STOP = "stop";
 
     /**
-     * How far a stream has come.
+     * The progress of a stream.
      *
-     * @param rewinds how often somebody has set it to another place
-     * @param epoch that of the newest lease
+     * @param rewinds how often a request has set the cursor
+     * @param epoch of the newest lease
      * @param failures since the last success
-     * @param refusals how many of them were the sink's word
-     * @param leased whether an instance delivers
-     * @param lag how many records are still to be passed
+     * @param refusals the failures in which the sink refused the records
+     * @param leased whether an instance delivers it now
+     * @param lag the number of records after the cursor
      */
     record Progress(
             Cursor cursor,
@@ -106,7 +106,7 @@ record NamedStream(
                 row.getLong("lag"));
     }
 
-    /** Its state in the API. */
+    /** The state in the API. */
     String state() {
         if (stoppedAt != null) {
             return "stopped";
@@ -141,7 +141,7 @@ record NamedStream(
         json.writeEndObject();
     }
 
-    /** Writes how far it has come in the feed of a project. */
+    /** Writes the progress in the feed of one project. */
     void writeFeed(JsonGenerator json) throws IOException {
         json.writeStartObject();
         json.writeStringField("project_id", projectId.toString());

@@ -16,11 +16,11 @@ import org.jspecify.annotations.Nullable;
  * A record as a log record of OpenTelemetry, in the JSON of OTLP.
  *
  * <ul>
- *   <li>{@code timeUnixNano} and {@code observedTimeUnixNano}: {@code timestamp} and {@code recorded_at}. What happened before 1970 or
- *       after 2262 has no such time, but the attribute {@code annals.timestamp}.
+ *   <li>{@code timeUnixNano} and {@code observedTimeUnixNano}: {@code timestamp} and {@code recorded_at}. Times before 1970 and
+ *       after 2262 do not fit, and become the attribute {@code annals.timestamp}.
  *   <li>{@code eventName}: the action. {@code body}: the message; without one, the action.
- *   <li>The attributes {@code audit.…} have the fields that a client sends, by their names; {@code annals.…} what the service knows,
- *       and the metadata, as an object.
+ *   <li>Attributes {@code audit.…}: the fields that a client sends, by their names. {@code annals.…}: the fields that the service sets,
+ *       and the metadata as an object.
  * </ul>
  */
 final class OtlpRecord {
@@ -123,7 +123,7 @@ final class OtlpRecord {
         }
     }
 
-    /** Writes the value at which the parser stands; records limit how deep it is. */
+    /** Writes the parser's current value. The recursion is bounded, because records limit how deeply metadata are nested. */
     private static void value(JsonParser from, JsonGenerator json) throws IOException {
         json.writeStartObject();
         switch (from.currentToken()) {
@@ -154,7 +154,7 @@ final class OtlpRecord {
             case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> number(from, json);
             case VALUE_STRING -> json.writeStringField("stringValue", from.getText());
             default -> {
-                // null is a value without any.
+                // OTLP writes null as a value without a type.
             }
         }
         json.writeEndObject();
@@ -168,7 +168,7 @@ final class OtlpRecord {
         } else if (from.currentToken() == JsonToken.VALUE_NUMBER_FLOAT && Double.isFinite(from.getDoubleValue())) {
             json.writeNumberField("doubleValue", from.getDoubleValue());
         } else {
-            // OTLP has no number that is as large.
+            // No number type of OTLP can hold it.
             json.writeStringField("stringValue", text);
         }
     }

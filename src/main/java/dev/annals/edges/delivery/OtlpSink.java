@@ -19,11 +19,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A receiver of logs by OTLP over HTTP, in JSON: each batch is one request with one resource, the service and the project. The secret is
- * the headers that the receiver wants, one per line.
+ * A receiver of logs by OTLP over HTTP, in JSON: each batch is one request with one resource, the service and the project. The secret
+ * contains the headers that the receiver wants, one per line.
  *
- * <p>An answer of 2xx acknowledges the batch, unless it says that log records were rejected: it does not say which, so that is a
- * refusal of the batch, whose records then come one by one. Anything else means what it means to a webhook.
+ * <p>An answer of 2xx acknowledges the batch, unless it counts rejected log records. It does not name them, so the batch is refused, and
+ * its records are sent one at a time. Other answers mean what they mean for {@link WebhookSink}.
  */
 final class OtlpSink implements Sink {
 
@@ -31,7 +31,7 @@ final class OtlpSink implements Sink {
     private static final int SHOWN_CHARACTERS = 512;
     private static final Pattern HEADER =
             Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):[ \\t]*([!-~]([ -~]*[!-~])?)");
-    /** What the request needs to be one. */
+    /** Headers that the request sets itself. */
     private static final Set<String> OWN = Set.of(
             "host",
             "content-type",
@@ -75,7 +75,7 @@ final class OtlpSink implements Sink {
         }
     }
 
-    /** @throws IllegalArgumentException if something else is among them */
+    /** @throws IllegalArgumentException if a line is no header, or a header that the request sets itself */
     private static Map<String, String> headers(String secret) {
         Map<String, String> headers = new LinkedHashMap<>();
         for (String line : secret.lines().filter(line -> !line.isBlank()).toList()) {
@@ -118,7 +118,7 @@ final class OtlpSink implements Sink {
                 .recoverWithItem(failure -> new Outcome.Failed(explain(failure), null));
     }
 
-    /** {@code {"partialSuccess": {"rejectedLogRecords": "3", "errorMessage": "…"}}} is an answer of 200. */
+    /** An answer of 200 may be {@code {"partialSuccess": {"rejectedLogRecords": "3", "errorMessage": "…"}}}. */
     private static Outcome outcome(HttpExchange.Answer answer) {
         if (answer.status() / 100 != 2) {
             return answer.outcome();
@@ -127,7 +127,7 @@ final class OtlpSink implements Sink {
         try {
             partial = JSON.readTree(answer.body().getBytes()).path("partialSuccess");
         } catch (IOException e) {
-            // Some receivers answer with a word.
+            // Some receivers answer with a word, not with JSON.
             return new Outcome.Delivered(answer.text());
         }
         long rejected = partial.path("rejectedLogRecords").asLong();

@@ -28,9 +28,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Two tables in another database, {@code annals_record} and {@code annals_cursor}: the records of a batch and the cursor behind them are
- * written in one transaction there, and only where the cursor is still the one before them. So each record is there exactly once, also
- * where an instance dies between that commit and its own note of it, or where two believe that they hold the stream.
+ * Two tables in another database, {@code annals_record} and {@code annals_cursor}. One transaction there writes the records of a batch
+ * and the cursor after them, and only if the stored cursor is the one before them. Each record is therefore stored exactly once, even if
+ * an instance dies after that commit, or if two instances believe that they hold the lease.
  */
 final class PostgresSink implements Sink {
 
@@ -39,7 +39,7 @@ final class PostgresSink implements Sink {
     private static final Sql ADD_TO_SINK = Sql.named("edges/delivery/add_to_sink");
     private static final String SSL_MODE = "sslmode";
     private static final Pattern STATE = Pattern.compile("[0-9A-Z]{5}");
-    /** Of the driver's settings this is the only one that a URL may have. */
+    /** The default of sslmode, the only parameter that the URL may have. */
     private static final String VERIFIED = "verify-full";
 
     private final NamedStream stream;
@@ -59,7 +59,7 @@ final class PostgresSink implements Sink {
         this.targets = targets;
         this.vertx = vertx;
         this.limit = limit;
-        // The server ends a statement after the limit; this closes connections on which it cannot say so.
+        // The server ends a statement after the limit. If it does not answer either, this closes the connection.
         this.deadline = new AnswerDeadline(limit.multipliedBy(2), limit.multipliedBy(2), late -> {});
     }
 
@@ -81,7 +81,7 @@ final class PostgresSink implements Sink {
         }
     }
 
-    /** Where the sink of such a URL is. */
+    /** The host in a valid URL, without brackets. */
     static String host(String url) {
         String host = DatabaseUrl.parse(url).host();
         return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
@@ -112,13 +112,13 @@ final class PostgresSink implements Sink {
     private Uni<SqlConnection> connect(InetAddress address) {
         return Uni.createFrom()
                 .emitter(emitter -> PgConnection.connect(vertx, options(address))
-                        .onSuccess(opened -> emitter.complete(keep(opened)))
+                        .onSuccess(opened -> emitter.complete(adopt(opened)))
                         .onFailure(emitter::fail));
     }
 
-    /** One that comes after the time for it is over is closed, too. */
-    private synchronized SqlConnection keep(PgConnection opened) {
-        // Otherwise the driver prints what a server says and does wrong.
+    /** Takes over a connection. If the sink was closed meanwhile, the connection is closed, too. */
+    private synchronized SqlConnection adopt(PgConnection opened) {
+        // Otherwise the driver logs notices and errors of the server, which may contain records.
         opened.noticeHandler(notice -> {}).exceptionHandler(failure -> {});
         SqlConnection watched = SqlConnection.newInstance(deadline.on(opened));
         connection = watched;
@@ -130,7 +130,7 @@ final class PostgresSink implements Sink {
 
     private PgConnectOptions options(InetAddress address) {
         String mode = url.parameters().getOrDefault(SSL_MODE, address.isLoopbackAddress() ? "prefer" : VERIFIED);
-        PgConnectOptions options = new Pinned(address);
+        PgConnectOptions options = new PinnedOptions(address);
         options.setHost(url.host())
                 .setPort(url.port())
                 .setDatabase(url.database())
@@ -144,17 +144,17 @@ final class PostgresSink implements Sink {
         options.addProperty("application_name", "annals")
                 .addProperty("statement_timeout", millis)
                 .addProperty("lock_timeout", millis)
-                // A frozen instance does not hold the cursor from the one that has taken over.
+                // A frozen instance must not lock the cursor while another one has taken over.
                 .addProperty("idle_in_transaction_session_timeout", millis);
         return options;
     }
 
-    /** Connects to the address that was found good, whatever a second question for the name would bring. */
-    private static final class Pinned extends PgConnectOptions {
+    /** Connects to the allowed address, without a second look-up of the name. */
+    private static final class PinnedOptions extends PgConnectOptions {
 
         private final InetAddress address;
 
-        Pinned(InetAddress address) {
+        PinnedOptions(InetAddress address) {
             this.address = address;
         }
 
@@ -174,7 +174,7 @@ final class PostgresSink implements Sink {
         return within(open -> add(open, batch), batch);
     }
 
-    /** In a transaction that is taken back. */
+    /** In a transaction that is rolled back. */
     @Override
     public Uni<Outcome> test(Batch batch) {
         return begin(batch.before())
@@ -231,7 +231,7 @@ final class PostgresSink implements Sink {
         return bytes.toString(StandardCharsets.UTF_8);
     }
 
-    /** What a failure of the sink means; its messages may have what is in a record, so only the code is shown. */
+    /** The outcome of a failure. Only the code is shown, because the server's message may contain parts of a record. */
     static Outcome outcome(Throwable failure, Batch batch) {
         if (failure instanceof PgException error) {
             String state = state(error);
@@ -262,7 +262,7 @@ final class PostgresSink implements Sink {
         return "No connection can be made, or it broke.";
     }
 
-    /** The code of an error as PostgreSQL has them, and nothing else that a server may say. */
+    /** The error code, if it is one: a hostile server may send any text. */
     private static String state(PgException error) {
         String state = String.valueOf(error.getSqlState());
         return STATE.matcher(state).matches() ? state : "without a code";
@@ -275,7 +275,7 @@ final class PostgresSink implements Sink {
         connection = null;
         if (open != null) {
             open.close().subscribe().with(closed -> {}, failure -> {});
-            // It may not answer the goodbye.
+            // A server that does not answer is disconnected.
             vertx.setTimer(limit.toMillis(), late -> AnswerDeadline.giveUp(open.getDelegate()));
         }
     }

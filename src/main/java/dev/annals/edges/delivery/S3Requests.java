@@ -19,8 +19,8 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Requests to one bucket of an S3-compatible store, addressed by path, and signed with AWS Signature Version 4: headers, and the digest of
- * the body.
+ * Requests to one bucket of an S3-compatible store, addressed by path. AWS Signature Version 4 signs the headers and the digest of the
+ * body.
  */
 final class S3Requests {
 
@@ -29,7 +29,7 @@ final class S3Requests {
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC);
     private static final int DATE_LENGTH = 8;
-    /** The digest of no bytes. */
+    /** The digest of an empty body. */
     private static final String NOTHING = hex(sha256(new byte[0]));
 
     private final HttpExchange http;
@@ -54,7 +54,7 @@ final class S3Requests {
     }
 
     /**
-     * Puts an object where there is none: 412 says that there is one.
+     * Creates an object. The answer is 412 if the key exists.
      *
      * @param digest SHA-256 of the body, in hexadecimal digits
      */
@@ -64,7 +64,7 @@ final class S3Requests {
         return send(HttpMethod.PUT, "/" + bucket + "/" + key, Map.of(), all, body, digest);
     }
 
-    /** The metadata of an object. */
+    /** Reads the metadata of an object. */
     Uni<HttpExchange.Answer> head(String key) {
         return send(HttpMethod.HEAD, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
     }
@@ -73,7 +73,7 @@ final class S3Requests {
         return send(HttpMethod.DELETE, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
     }
 
-    /** Some keys below a prefix, in their order, behind another one. */
+    /** Lists keys with a prefix, in their order, after another key. */
     Uni<HttpExchange.Answer> list(String prefix, String after, int most) {
         Map<String, String> query = new TreeMap<>(
                 Map.of("list-type", "2", "max-keys", Integer.toString(most), "prefix", prefix, "start-after", after));
@@ -111,7 +111,7 @@ final class S3Requests {
             key = hmac(key, part);
         }
         Map<String, String> sent = new TreeMap<>(signed);
-        // It is sent with each request.
+        // HttpExchange sends it.
         sent.remove("host");
         sent.put(
                 "authorization",
@@ -129,7 +129,7 @@ final class S3Requests {
                 .replace("%7E", "~");
     }
 
-    /** What may be shown of a request that had no answer. */
+    /** As {@link HttpExchange#explain}. */
     String explain(Throwable failure) {
         return http.explain(failure);
     }

@@ -26,17 +26,15 @@ import org.apache.commons.compress.compressors.gzip.GzipParameters;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Objects in an S3-compatible store: each has the records of one batch, as compressed lines of JSON, and each record is in exactly one
- * object of each generation; a rewind begins the next generation.
+ * Objects in an S3-compatible store. Each object contains the records of one batch as compressed lines of JSON. Each record is in exactly
+ * one object of a generation; a rewind begins the next generation.
  *
- * <p>An object's name is the sequence id behind the end of the object before it. It is put only where there is none with this name. So
- * the objects are a chain, in which each link is made once: whoever comes second, because the answer to the first try was lost or because
- * another instance has the stream now, learns where the chain ends, and goes on there. What the service's database says of the place does
- * not count.
+ * <p>The name of an object is the first sequence id after the object before it, and objects are never overwritten. The objects are
+ * therefore a chain in which each link is written once. A second writer, which repeats a try or has taken over the stream, finds
+ * the name taken, looks for the end of the chain and goes on there. The cursor in the service's database only tells where to begin to look.
  *
- * <p>The comment in the head of the gzip file is JSON: where the records begin and end, the name and the digest of the object before, and the
- * newest checkpoint of the project's log. Programs that read the records do not see it, but it is part of what the next object's digest
- * is of.
+ * <p>The comment in the head of the gzip file is JSON: the cursors before and after the records, the name and the digest of the previous
+ * object, and the newest checkpoint of the project's log. Programs that read the records do not see it, but the digest covers it.
  */
 final class S3Sink implements Sink {
 
@@ -63,16 +61,16 @@ final class S3Sink implements Sink {
     private final Duration limit;
     private final String folder;
     private final Pattern listed;
-    private volatile @Nullable Link last;
+    private volatile @Nullable LastObject last;
 
     /**
-     * The end of the chain.
+     * The last object of the chain.
      *
      * @param name of the object, in its folder
      * @param digest SHA-256 of its bytes
-     * @param cursor behind its last record
+     * @param cursor after its last record
      */
-    private record Link(String name, String digest, Cursor cursor) {}
+    private record LastObject(String name, String digest, Cursor cursor) {}
 
     /**
      * The bytes of an object.
@@ -142,7 +140,7 @@ final class S3Sink implements Sink {
         }
     }
 
-    /** Where the sink of such a URL is. */
+    /** The host in a valid URL, without brackets. */
     static String host(String url) {
         return HttpExchange.host(endpoint(url));
     }
@@ -156,7 +154,7 @@ final class S3Sink implements Sink {
                 .fail();
     }
 
-    /** The name of the chain's last object, which begins about where the stream stands: keys can only be listed forwards. */
+    /** Finds the last object. Keys can only be listed forwards, so the search begins a little before the stream's cursor, then further back. */
     private Uni<@Nullable String> find(long near, long window) {
         long from = Math.max(0, near - window);
         return lastBehind(name(from), null)
@@ -190,15 +188,15 @@ final class S3Sink implements Sink {
             Cursor end = Cursor.parse(cursor).orElse(null);
             if (end == null || !HEX.matcher(digest).matches()) {
                 throw new SinkException(
-                        "The object " + folder + name + " has not the metadata that the service gave it.");
+                        "The object " + folder + name + " lacks the metadata that the service wrote with it.");
             }
-            last = new Link(name, digest, end);
-            // Where nothing matched the filter there is no object.
+            last = new LastObject(name, digest, end);
+            // Records that did not match the filter are in no object, and the stream may be after the last object.
             return end.sequenceId() >= known.sequenceId() ? end : known;
         });
     }
 
-    /** Before the first object of a chain: a store that overwrites would keep no promise. */
+    /** Checks, before the first object of a chain, that the store does not overwrite: records could be lost. */
     private Uni<Void> probe(Body object) {
         Buffer body = object.bytes();
         String digest = object.digest();
@@ -257,14 +255,14 @@ final class S3Sink implements Sink {
     }
 
     private Uni<Outcome> put(Batch batch, Body body) {
-        Link before = last;
+        LastObject before = last;
         String name = name(before == null ? 1 : before.cursor().sequenceId() + 1) + SUFFIX;
         Map<String, String> headers =
                 Map.of("content-type", "application/gzip", CURSOR, batch.after().toString(), DIGEST, body.digest());
         return requests.putNew(folder + name, headers, body.bytes(), body.digest())
                 .map(answer -> {
                     if (answer.status() == 200) {
-                        last = new Link(name, body.digest(), batch.after());
+                        last = new LastObject(name, body.digest(), batch.after());
                         return new Outcome.Delivered("It has the object " + folder + name + ".");
                     }
                     return answer.status() == EXISTS
@@ -281,7 +279,7 @@ final class S3Sink implements Sink {
     }
 
     private String comment(Batch batch, @Nullable String note) {
-        Link before = last;
+        LastObject before = last;
         return AsciiJson.of(new String(
                 JsonBody.toBytes(1_024, json -> {
                     json.writeStartObject();

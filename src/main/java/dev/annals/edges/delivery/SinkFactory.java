@@ -9,7 +9,7 @@ import io.vertx.core.http.HttpClientOptions;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 
-/** Opens sinks. */
+/** Opens the sinks of streams. */
 @ApplicationScoped
 class SinkFactory {
 
@@ -55,7 +55,7 @@ class SinkFactory {
     }
 
     /**
-     * Opens a stream's sink; connects to nothing yet.
+     * Opens a stream's sink. The sink connects when it is used.
      *
      * @throws SinkSecrets.UnreadableSecretException if its secret cannot be decrypted
      */

@@ -9,25 +9,25 @@ import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.time.Duration;
 
-/** The event loops of connections to sinks. A sink that keeps them busy delays other sinks, and no request. */
+/** The event loops of connections to sinks. A sink that keeps them busy delays other sinks, but no request. */
 @ApplicationScoped
 class SinkLoops {
 
     private static final int LOOPS = 2;
-    /** For names that are looked up. */
+    /** They look up names. */
     private static final int WORKERS = 16;
-    /** Sinks close their clients before. */
+    /** After sinks have closed their clients. */
     private static final int LAST = Integer.MAX_VALUE;
 
     private final Vertx vertx;
 
     SinkLoops(DeliveryConfig config) {
-        // A sink gives a login up before, and says so.
+        // The sink ends a slow login earlier, with a message of its own.
         Duration loginTime = config.timeout().multipliedBy(2);
         this.vertx = ClientLoops.start(LOOPS, WORKERS, loginTime, BoundedScram::isBounded);
     }
 
-    /** Not with the first sink, whose request would be on another event loop. */
+    /** Starts the loops with the service. Otherwise the first request for a sink would start them on its own event loop. */
     void start(@Observes StartupEvent event) {}
 
     Vertx vertx() {

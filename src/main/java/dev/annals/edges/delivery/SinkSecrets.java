@@ -30,9 +30,9 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Encrypts the secrets of sinks: AES-256-GCM with a key that HKDF-SHA256 derives from the one of the settings, which no database
- * holds (salt {@code annals streams key/1}, info {@code secrets of sinks}). What is stored is a random nonce of 12 bytes, and behind it
- * ciphertext and tag. The associated data are the ids of project and stream, so that one cannot be put in another's place.
+ * Encrypts the secrets of sinks with AES-256-GCM. HKDF-SHA256 derives the key from a setting that no database stores (salt {@code annals
+ * streams key/1}, info {@code secrets of sinks}). The stored form is a random nonce of 12 bytes, then ciphertext and tag. The ids of
+ * project and stream are associated data, so the secret of one stream does not decrypt for another.
  */
 @ApplicationScoped
 class SinkSecrets {
@@ -67,10 +67,10 @@ class SinkSecrets {
                 : config.key().map(SinkSecrets::derived).orElse(null);
     }
 
-    /** A key that cannot be used stops the service at its start, and not the first stream that needs it. */
+    /** Creates this bean at the start: a key that cannot be used stops the service then, not the first stream that needs it. */
     void start(@Observes StartupEvent event) {}
 
-    /** With this key, or with none. */
+    /** @param hex the key; null for none */
     SinkSecrets(@Nullable String hex) {
         this.key = hex == null ? null : derived(hex);
     }
@@ -114,7 +114,7 @@ class SinkSecrets {
     }
 
     /**
-     * Refuses a secret that could not be kept.
+     * Requires a key, without which no secret can be stored.
      *
      * @throws ProblemException {@code no-streams-key}
      */
@@ -128,7 +128,6 @@ class SinkSecrets {
         }
     }
 
-    /** Encrypts a secret. */
     byte[] encrypt(UUID projectId, UUID streamId, String secret) {
         byte[] nonce = new byte[NONCE_BYTES];
         random.nextBytes(nonce);
@@ -145,8 +144,6 @@ class SinkSecrets {
     }
 
     /**
-     * Decrypts a secret.
-     *
      * @throws UnreadableSecretException if it was encrypted with another key or for another stream, or if there is no key
      */
     String decrypt(UUID projectId, UUID streamId, byte[] stored) {
@@ -175,7 +172,7 @@ class SinkSecrets {
         return cipher;
     }
 
-    /** The key is not the one with which the secret was encrypted. */
+    /** The secret was encrypted with another key. */
     static final class UnreadableSecretException extends RuntimeException {
 
         private static final long serialVersionUID = 1;

@@ -12,7 +12,7 @@ import java.time.Instant;
 import java.util.Set;
 import java.util.UUID;
 
-/** A record as an event of Splunk's HTTP Event Collector: as in the feed, with its time, and its place among the indexed fields. */
+/** A record as an event of Splunk's HTTP Event Collector: the JSON of the feed, its time, and the sequence id as an indexed field. */
 final class SplunkEvent {
 
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -43,7 +43,7 @@ final class SplunkEvent {
     }
 
     /**
-     * What an answer means. Only what is said of the data refuses it: that a token is wrong or a queue is full is no fault of a record.
+     * The outcome of an answer. Only a code about the data refuses the batch. A wrong token or a full queue is no fault of the records.
      */
     static Sink.Outcome outcome(Sink.Batch batch, HttpExchange.Answer answer) {
         JsonNode said = said(answer);

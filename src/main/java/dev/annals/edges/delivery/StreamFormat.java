@@ -9,9 +9,9 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** How records are delivered: as exports have them, or as a kind of sink wants them. */
+/** The format of delivered records: a format of exports, or one of a particular receiver. */
 enum StreamFormat {
-    /** As in the feed. */
+    /** The JSON of the feed. */
     JSON("application/json", null),
     /** CloudEvents 1.0, in batched JSON mode. */
     CLOUDEVENTS("application/cloudevents-batch+json", null),
@@ -48,12 +48,12 @@ enum StreamFormat {
         return Arrays.stream(values()).map(StreamFormat::text).collect(Collectors.joining(", "));
     }
 
-    /** Whether a kind of sink can have it. OTLP has a format of its own, and takes none. */
+    /** Whether a type of sink can have this format. OTLP has a format of its own, and accepts only the default. */
     boolean suits(SinkType sink) {
         return sink == SinkType.OTLP ? this == JSON : only == null || only == sink;
     }
 
-    /** Whether a secret for this format is one for that: those of Splunk and Datadog are sent, not signed with. */
+    /** Whether a secret for this format may be used for the other. Splunk's and Datadog's are sent; the others sign. */
     boolean sharesSecretWith(StreamFormat other) {
         return this == other || (only != SinkType.WEBHOOK && other.only != SinkType.WEBHOOK);
     }
@@ -63,7 +63,7 @@ enum StreamFormat {
         return mediaType;
     }
 
-    /** How each record is written. */
+    /** The encoder of one record. */
     RecordEncoder.Format of(UUID projectId) {
         return switch (this) {
             case JSON -> ExportFormat.NDJSON.of(projectId);

@@ -19,13 +19,13 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What somebody says of a stream.
+ * The definition of a stream in a request.
  *
  * @param url without a secret
- * @param secret null if it is left out: then it stays what it was
+ * @param secret null to keep the stored secret
  * @param filter a JSON object: filters by their names
- * @param allProjects whether it follows the feeds of all projects
- * @param cursor where a new stream begins
+ * @param allProjects whether the stream follows the feeds of all projects
+ * @param cursor the first cursor of a new stream
  */
 record StreamRequest(
         SinkType sinkType,
@@ -92,20 +92,20 @@ record StreamRequest(
         }
         fields.requireValid();
         if (type == null || format == null) {
-            throw new IllegalStateException("what is missing was noted");
+            throw new IllegalStateException("a missing field is a wrong field");
         }
         return new StreamRequest(type, url, secret, format, filter, onRefusal, maxRefusals, allProjects, cursor);
     }
 
     /**
-     * Where to set a stream.
+     * The new cursor of a stream.
      *
-     * @param feed the project whose feed it is; null for all that the stream follows
+     * @param feed the project of the feed; null for all feeds that the stream follows
      */
     record Rewind(Cursor cursor, @Nullable UUID feed) {}
 
     /**
-     * Reads {@code {"cursor": "…", "project_id": "…"}}, of which the project may be left out.
+     * Reads {@code {"cursor": "…", "project_id": "…"}}; the project is optional.
      *
      * @throws ProblemException {@code malformed-json} or {@code invalid-body}
      */

@@ -56,7 +56,7 @@ public class StreamResource {
     private final StreamStore streams;
     private final StreamScheduler scheduler;
     private final RequestBodies bodies;
-    /** Each may wait for a sink, and connects to it. */
+    /** A test connects to a sink and waits for it. */
     private final Bulkhead tests =
             new Bulkhead(TESTS, WAITING_TESTS, TEST_WAIT, "Too many sinks are tested: try again.");
 
@@ -66,7 +66,7 @@ public class StreamResource {
         this.bodies = bodies;
     }
 
-    /** All streams of the token's project, in the order of their names. */
+    /** All streams of the token's project, ordered by name. */
     @GET
     @Requires(Scope.STREAM)
     public Uni<Response> listStreams(@Context ContainerRequestContext request) {
@@ -74,7 +74,7 @@ public class StreamResource {
                 .map(found -> JsonBody.answer("streams", SIZE, found, NamedStream::write));
     }
 
-    /** Makes a stream, or says anew what it is. */
+    /** Creates a stream, or replaces its definition. */
     @PUT
     @Path("/{name}")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -93,7 +93,7 @@ public class StreamResource {
                         defined.stream()::write));
     }
 
-    /** A stream, and how far it has come. */
+    /** A stream with its progress. */
     @GET
     @Path("/{name}")
     @Requires(Scope.STREAM)
@@ -102,7 +102,7 @@ public class StreamResource {
         return streams.find(Caller.of(request).projectId(), name).map(StreamResource::answer);
     }
 
-    /** Deletes a stream, with what is known of it. */
+    /** Deletes a stream with its progress and dead letters. */
     @DELETE
     @Path("/{name}")
     @Requires(Scope.STREAM)
@@ -112,7 +112,7 @@ public class StreamResource {
                 .map(deleted -> Response.noContent().build());
     }
 
-    /** Lets a stream deliver no more until it is resumed; the same may be sent again. */
+    /** Pauses a stream until it is resumed. A paused stream stays paused. */
     @POST
     @Path("/{name}/pause")
     @Requires(Scope.STREAM)
@@ -122,7 +122,7 @@ public class StreamResource {
                 .map(StreamResource::answer);
     }
 
-    /** Lets a stream go on that was paused or stopped, or that waits after a failure. */
+    /** Resumes a stream that is paused, stopped, or waiting after a failure. */
     @POST
     @Path("/{name}/resume")
     @Requires(Scope.STREAM)
@@ -132,7 +132,7 @@ public class StreamResource {
                 .map(StreamResource::answer);
     }
 
-    /** Sets a stream to another place of the feed. */
+    /** Moves a stream to another cursor. */
     @POST
     @Path("/{name}/rewind")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -148,7 +148,7 @@ public class StreamResource {
                 .map(StreamResource::answer);
     }
 
-    /** Sends the record that is next to the sink, or nothing if there is none, and shows what the sink answers. */
+    /** Sends the next record to the sink, or nothing if none waits, and shows the sink's answer. */
     @POST
     @Path("/{name}/test")
     @Requires(Scope.STREAM)
@@ -171,7 +171,7 @@ public class StreamResource {
                         stream,
                         at.equals(Cursor.START) ? query : query.from(at),
                         page -> scheduler
-                                .back(sink.test(new Sink.Batch(stream, page.records(), at, page.pollMore())))
+                                .onServiceLoop(sink.test(new Sink.Batch(stream, page.records(), at, page.pollMore())))
                                 .map(outcome -> tested(
                                         outcome,
                                         page.records().isEmpty()
@@ -190,7 +190,7 @@ public class StreamResource {
         } else if (outcome instanceof Sink.Outcome.Refused refused) {
             return tested("refused", refused.why(), sequenceId);
         }
-        return tested("failed", "The stream is just being delivered: try again.", sequenceId);
+        return tested("failed", "An instance is delivering the stream: try again.", sequenceId);
     }
 
     private static Response tested(String outcome, String answer, @Nullable Long sequenceId) {
@@ -208,7 +208,7 @@ public class StreamResource {
         });
     }
 
-    /** Some of the records that a stream has passed by, in the order of the feed. */
+    /** A page of the records that a stream has skipped, in the order of the feed. */
     @GET
     @Path("/{name}/dead-letters")
     @Requires(Scope.STREAM)
@@ -224,7 +224,7 @@ public class StreamResource {
         return streams.deadLetters(projectId, name, feed, after, limit + 1).map(found -> deadLetters(found, limit));
     }
 
-    /** How far a stream has come in the feed of each project that it follows, in the order of the projects' ids. */
+    /** A page of a stream's progress in each feed that it follows, ordered by project id. */
     @GET
     @Path("/{name}/feeds")
     @Requires(Scope.STREAM)

@@ -37,9 +37,10 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Delivers streams: looks from time to time for those that have something to deliver and that nobody else delivers, and gives each a
- * turn. Any number of instances may do so: a lease in the database says whose a stream is. Each lease has an epoch of its own, and
- * nothing is written with an older one: so an instance that was frozen cannot move the cursor of a stream that is somebody else's now.
+ * Finds feeds of streams with records to deliver, leases them for this instance, and gives each a {@link StreamTurn}.
+ *
+ * <p>Any number of instances may run. A lease in the database gives a feed to one of them. Each lease has a new epoch, and writes with
+ * an older epoch are rejected. An instance that was frozen therefore cannot move the cursor after another instance has taken over.
  */
 @ApplicationScoped
 class StreamScheduler {
@@ -49,28 +50,28 @@ class StreamScheduler {
     private static final Sql NOTE_STREAM_DEATHS = Sql.named("edges/delivery/note_stream_deaths");
     private static final Sql RELEASE_STREAMS = Sql.named("edges/delivery/release_streams");
     private static final Sql WATCH_STREAMS = Sql.named("edges/delivery/watch_streams");
-    /** A stream of a hundred thousand projects takes a third of a second to look at: looks take a fifth of the time at most. */
+    /** A look at a stream of a hundred thousand projects takes a third of a second. Looks take at most a fifth of the time. */
     private static final int PAUSES = 4;
 
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
-    /** How often to look for streams that have something to deliver: records may be late by that much, and an idle service asks twice a second. */
+    /** The time between two looks. Records are late by at most this. */
     private static final Duration INTERVAL = Duration.ofMillis(500);
-    /** How many pages of streams are read from the database at a time, so that streams leave readers most connections of the pool. */
+    /** Pages that streams read at a time. They leave readers most connections of the pool. */
     private static final int READING = 3;
-    /** Bytes of JSON of a batch, unless a single record has more: receivers take that much without a limit of their own. */
+    /** The largest batch in bytes of JSON, unless a single record has more. Receivers accept this much without being configured. */
     static final int BATCH_BYTES = 262_144;
-    /** Bytes of an object before it is compressed, unless a single record has more: it is in memory as a whole. */
+    /** The largest object in bytes before compression, unless a single record has more. It is in memory as a whole. */
     private static final int OBJECT_BYTES = 4_194_304;
 
     private static final Duration READ_WAIT = Duration.ofSeconds(30);
     private static final List<String> STATES = List.of("active", "failing", "paused", "stopped");
     private static final int LOOKS = 60;
-    /** With so many deaths of instances, and no record delivered in between, a stream stops. */
+    /** A stream stops after this many instances died while they delivered it, with no record delivered in between. */
     private static final int MOST_DEATHS = 3;
 
     private static final Duration STOP_LIMIT = Duration.ofSeconds(2);
 
-    /** The feed of a project, of a stream. */
+    /** One feed of a stream. */
     private record Feed(UUID streamId, UUID projectId) {
 
         static Feed of(NamedStream stream) {
@@ -92,9 +93,9 @@ class StreamScheduler {
     private final Counter failures;
     private final RepeatedLook looks;
     private final WatchedStates watched;
-    /** Whether turns end with their batch, for a stream that is to be delivered with nothing beside it. */
+    /** Whether turns end after their batch, so that a suspected stream can be delivered alone. */
     private volatile boolean makesRoom;
-    /** That stream, until its sink has acknowledged a record. */
+    /** The suspected stream that is delivered alone, until its sink acknowledges a record: if this instance dies, that stream is the cause. */
     private volatile @Nullable UUID alone;
 
     StreamScheduler(
@@ -141,12 +142,12 @@ class StreamScheduler {
         }
     }
 
-    /** Deliveries that are under way end with their batch. */
+    /** Lets turns end after their batch. */
     void stop(@Observes ShutdownDelayInitiatedEvent event) {
         looks.stop();
     }
 
-    /** Gives all leases back: otherwise it would look as if this instance had died with them. */
+    /** Gives all leases back. Otherwise other instances would count this one as dead. */
     void stop(@Observes ShutdownEvent event) {
         looks.stop();
         if (running.isEmpty()) {
@@ -160,12 +161,12 @@ class StreamScheduler {
         }
     }
 
-    /** Whether turns end with their batch. */
+    /** Whether turns end after their batch. */
     boolean endsTurns() {
         return makesRoom || looks.stopped();
     }
 
-    /** Looks for streams to deliver. There is never more to do: those that are not claimed are another instance's, or wait. */
+    /** Looks for streams to deliver. Never asks for another look at once: streams that are not claimed belong to another instance, or wait. */
     private Uni<Boolean> look() {
         return NOTE_STREAM_DEATHS
                 .bind("instance", instance)
@@ -175,7 +176,7 @@ class StreamScheduler {
                 .chain(suspect -> claim(suspect.orElse(null)));
     }
 
-    /** A stream to deliver with nothing beside it. */
+    /** The stream to deliver alone, because an instance died with it. */
     private Optional<UUID> suspect(RowSet<Row> rows) {
         UUID suspect = null;
         for (Row row : rows) {
@@ -276,17 +277,17 @@ class StreamScheduler {
         return sinks.open(stream);
     }
 
-    /** Goes on where requests are served: connections to sinks have event loops of their own. */
-    <T> Uni<T> back(Uni<T> answer) {
+    /** Moves from a sink's event loop back to one of the service. */
+    <T> Uni<T> onServiceLoop(Uni<T> answer) {
         return answer.emitOn(command -> vertx.runOnContext(ready -> command.run()));
     }
 
-    /** So that a project whose sinks are slow leaves others their turn. */
+    /** Half of all: a project with slow sinks does not block the others. */
     private int concurrentPerProject() {
         return Math.max(1, config.concurrent() / 2);
     }
 
-    /** What a stream reads of its feed; from where on and how much, the caller says. */
+    /** The query for a stream's records. The caller adds cursor and limit. */
     FeedQuery query(NamedStream stream) {
         return new FeedQuery(
                 Order.ASCENDING,
@@ -297,20 +298,20 @@ class StreamScheduler {
                 streams.filter(stream));
     }
 
-    /** How many records a batch of a stream has at most. */
+    /** The most records of a batch. */
     int batchRecords(NamedStream stream) {
         return gathers(stream) ? config.objectRecords() : config.batchRecords();
     }
 
-    /** Whether its sink wants few large batches. */
+    /** Whether the sink collects records into few large batches. */
     private static boolean gathers(NamedStream stream) {
         return stream.sinkType() == SinkType.S3;
     }
 
     /**
-     * For how long to wait for more records where those that are there do not fill a batch.
+     * The time to wait for more records before a batch that is not full is sent.
      *
-     * @param delivered when the sink was last sent something, or the stream was made
+     * @param delivered the time of the last delivery or, before the first, of the stream's creation
      */
     Duration patience(NamedStream stream, Instant delivered) {
         Duration left =
@@ -318,7 +319,7 @@ class StreamScheduler {
         if (left.isNegative() || left.isZero()) {
             return Duration.ZERO;
         }
-        // So many may come meanwhile that they fill it.
+        // Look again earlier: enough records may arrive to fill it.
         Duration look = config.objectAge().dividedBy(LOOKS);
         return left.compareTo(look) < 0 ? left : look;
     }
@@ -332,9 +333,9 @@ class StreamScheduler {
         };
     }
 
-    /** Reads a page within the memory of the stream's project, and hands it on for as long as that takes. */
+    /** Reads a page within the memory of the stream's project, and holds the memory until the work ends. */
     <T> Uni<T> withPage(NamedStream stream, FeedQuery query, Function<FeedPage, Uni<T>> work) {
-        // The page, and the body that is made of it.
+        // The page, and the body made from it.
         return memory.take(stream.projectId(), query.memory() + 2L * query.maxBytes() + FeedQuery.LARGEST_RECORD)
                 .chain(held -> reading.run(() -> reader.read(stream.projectId(), query.as(encoding(stream))))
                         .chain(work::apply)

@@ -34,7 +34,7 @@ import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** The streams of projects. Each change is a function of the schema, which appends its event: see R__70_stream.sql. */
+/** The streams of projects. Functions of the schema (R__70_stream.sql) make each change and append its event. */
 @ApplicationScoped
 class StreamStore {
 
@@ -53,8 +53,8 @@ class StreamStore {
     private static final Duration CHANGE_WAIT = Duration.ofSeconds(10);
     private static final int WAITING = 32;
     private static final String ALL_PROJECTS = "/all_projects";
-    private static final int MADE_MEANWHILE = 3;
-    /** More than a project may have. */
+    private static final int CHANGED_MEANWHILE = 3;
+    /** More than {@code ANNALS_STREAMS_PER_PROJECT} allows. */
     private static final int ALL = 1_000;
 
     private final Pool pool;
@@ -62,10 +62,10 @@ class StreamStore {
     private final SinkSecrets secrets;
     private final Targets targets;
     private final DeliveryConfig config;
-    /** Who answers slowly for a name holds a thread for as long as that takes. */
+    /** A slow name server occupies a thread for each look-up. */
     private final Bulkhead lookUps =
             new Bulkhead(LOOK_UPS, WAITING, LOOK_UP_WAIT, "Too many names of hosts are looked up: try again.");
-    /** A change waits for whoever holds its project's feed, and does so with a connection. */
+    /** A change occupies a connection while it waits for the lock of the project's feed. */
     private final Bulkhead changes =
             new Bulkhead(CHANGES, WAITING, CHANGE_WAIT, "Too many streams are changed at a time: try again.");
 
@@ -78,13 +78,13 @@ class StreamStore {
     }
 
     /**
-     * What came of a change.
+     * A stream after a change.
      *
      * @param created whether the stream is new
      */
     record Defined(NamedStream stream, boolean created) {}
 
-    /** A record that a stream has passed by. */
+    /** A record that a stream has skipped because the sink refused it. */
     record DeadLetter(long sequenceId, UUID recordId, String reason, OffsetDateTime refusedAt) {}
 
     Uni<List<NamedStream>> list(UUID projectId) {
@@ -106,7 +106,7 @@ class StreamStore {
     }
 
     /**
-     * Makes a stream, or says anew what it is.
+     * Creates a stream, or replaces its definition.
      *
      * @return fails with {@code invalid-body}, {@code no-streams-key} or {@code too-many-streams}
      */
@@ -116,17 +116,17 @@ class StreamStore {
                         .deferred(() -> find(projectId, name, 1)
                                 .chain(found -> set(
                                         projectId, name, asked, found.stream().findFirst(), actor)))
-                        .onFailure(StreamStore::isMadeMeanwhile)
+                        .onFailure(StreamStore::isChangedMeanwhile)
                         .retry()
-                        .atMost(MADE_MEANWHILE));
+                        .atMost(CHANGED_MEANWHILE));
     }
 
-    /** Somebody else has made or deleted it since it was looked for. */
-    private static boolean isMadeMeanwhile(Throwable failure) {
+    /** The stream was created or deleted since it was read. */
+    private static boolean isChangedMeanwhile(Throwable failure) {
         return failure instanceof PgException error && error.getSqlState().equals("40001");
     }
 
-    /** A first look, so that a wrong host is refused at once. Each delivery looks again; a name may be unknown for the moment. */
+    /** Refuses a forbidden host at once. Each delivery checks again, and a name that cannot be resolved now is accepted. */
     private Uni<Void> reachable(StreamRequest asked) {
         return lookUps.run(() -> Multi.createFrom()
                         .iterable(asked.sinkType().hosts(asked.url()))
@@ -165,7 +165,7 @@ class StreamStore {
                 .map(stream -> new Defined(stream, there.isEmpty()));
     }
 
-    /** The stored form: that of before, if it is left out or the same. It goes to no other place than it was set for. */
+    /** The encrypted secret. A request may leave it out only if the sink stays the same: a secret is never sent to another URL. */
     private byte @Nullable [] secret(UUID projectId, UUID id, StreamRequest asked, @Nullable NamedStream there) {
         byte[] kept = there != null
                         && there.sinkType() == asked.sinkType()
@@ -228,7 +228,7 @@ class StreamStore {
         }
     }
 
-    /** How far a stream has come in each feed that it follows, in the order of the projects' ids. */
+    /** The progress of a stream in each feed that it follows, in the order of the projects' ids. */
     Uni<List<NamedStream>> feeds(UUID projectId, String name, @Nullable UUID after, int most) {
         return find(projectId, name).chain(stream -> feeds(projectId, name, null, after, most));
     }
@@ -251,10 +251,10 @@ class StreamStore {
     }
 
     /**
-     * Some of a stream's dead letters, in the order of a feed.
+     * A page of a stream's dead letters, in the order of a feed.
      *
-     * @param feed the project whose feed it is
-     * @return fails with {@code not-found} if it is none that the stream follows
+     * @param feed the project of the feed
+     * @return fails with {@code not-found} if the stream does not follow that feed
      */
     Uni<List<DeadLetter>> deadLetters(UUID projectId, String name, UUID feed, long after, int most) {
         return feeds(projectId, name, feed, null, 1)
@@ -274,7 +274,6 @@ class StreamStore {
                         .toList());
     }
 
-    /** The filter of a stream. */
     Filter filter(NamedStream stream) {
         MultivaluedMap<String, String> parameters = new MultivaluedHashMap<>();
         try {
@@ -283,7 +282,7 @@ class StreamStore {
                 parameters.add(entry.getKey(), entry.getValue().asText());
             }
         } catch (JsonProcessingException e) {
-            throw new IllegalStateException("the database keeps JSON", e);
+            throw new IllegalStateException("the database stores JSON", e);
         }
         return parameters.isEmpty() ? Filter.NONE : FeedQuery.readFilter(parameters);
     }
@@ -296,7 +295,7 @@ class StreamStore {
                 .transform(StreamStore::explained);
     }
 
-    /** The constraint says what is wrong. */
+    /** Maps a violated constraint to a problem. */
     private static Throwable explained(PgException failure) {
         return switch (Optional.ofNullable(failure.getConstraint()).orElse("")) {
             case "stream_known" -> notFound();

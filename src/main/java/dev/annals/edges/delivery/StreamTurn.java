@@ -27,17 +27,28 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stream's turn at this instance: batch after batch, each acknowledged before the next is read, until there is no more for the moment,
- * something fails, or others wait. So a slow sink is sent one batch at a time, and nothing piles up.
+ * Delivers batches of one stream while this instance holds its lease. The sink acknowledges each batch before the next is read, so a slow
+ * sink receives one batch at a time. The turn ends after its batches, at the end of the feed, or with a failure:
  *
- * <p>Everything that is written has the lease's epoch. Where that is no longer the stream's, nothing is written, and the turn ends at
- * once: the lease was not renewed in time, or somebody has set the stream to another place.
+ * <table>
+ *   <caption>Outcomes of a batch</caption>
+ *   <tr><th>outcome</th><th>cursor</th><th>then</th></tr>
+ *   <tr><td>delivered</td><td>advances</td><td>next batch</td></tr>
+ *   <tr><td>failed</td><td>stays</td><td>lease returned, retry after a growing pause</td></tr>
+ *   <tr><td>refused, several records</td><td>stays</td><td>the same records one at a time</td></tr>
+ *   <tr><td>refused, one record</td><td>stays</td><td>as failed, until the refusals are used up</td></tr>
+ *   <tr><td>refused for good, dead letters on</td><td>advances</td><td>the record is noted, next batch</td></tr>
+ *   <tr><td>refused for good, dead letters off, or gone</td><td>stays</td><td>the stream stops</td></tr>
+ *   <tr><td>moved</td><td>stays</td><td>lease returned; the next turn asks the sink for its cursor</td></tr>
+ * </table>
+ *
+ * <p>Every write has the lease's epoch. It changes nothing, and the turn ends, if the lease was lost or the stream was rewound.
  */
 final class StreamTurn {
 
-    /** How many batches a stream delivers before others that wait have their turn: some seconds, mostly. */
+    /** Batches per turn, mostly some seconds. Then other streams have their turn. */
     private static final int TURN = 50;
-    /** The first wait is such a part of the longest: a second of a quarter of an hour. */
+    /** The first pause is this part of the longest: one second of 15 minutes. */
     private static final int FIRST_RETRY = 900;
 
     private static final Logger LOG = Logger.getLogger(StreamTurn.class);
@@ -60,15 +71,15 @@ final class StreamTurn {
     private volatile @Nullable Sink sink;
     private volatile @Nullable Cancellable turn;
     private volatile long timer;
-    /** By this instance's clock: no later than in the database. */
+    /** In {@link System#nanoTime} of this instance; not later than the end in the database. */
     private volatile long leaseEnds;
 
     private int size;
     private boolean failedBefore;
-    /** When the sink was last sent something. */
+    /** The time of the last delivery. */
     private Instant delivered;
 
-    /** Of the record that is next. */
+    /** The refusals of the next record. */
     private int refusals;
 
     /** @param asked when this instance asked for the lease, as {@link System#nanoTime} */
@@ -80,7 +91,7 @@ final class StreamTurn {
         this.vertx = vertx;
         this.config = config;
         this.leaseEnds = asked + config.lease().toNanos();
-        // Which one of a batch was refused, only single records show.
+        // Send records one at a time to find the refused one.
         this.size = stream.progress().refusals() > 0 ? 1 : scheduler.batchRecords(stream);
         OffsetDateTime delivered = stream.progress().deliveredAt();
         this.delivered = (delivered == null ? stream.createdAt() : delivered).toInstant();
@@ -144,7 +155,7 @@ final class StreamTurn {
                         failure -> LOG.debug("The lease is renewed at the next tick, or ends", failure));
     }
 
-    /** Also a request that is under way: somebody else may be sending the same. */
+    /** Cancels a request that is under way, too: another instance may send the same batch now. */
     private void lose() {
         if (!ended.get()) {
             LOG.debugf("The lease of stream %s is lost", stream.name());
@@ -152,7 +163,7 @@ final class StreamTurn {
         }
     }
 
-    /** Ends a turn at once, and leaves the lease to the caller. */
+    /** Ends the turn at once. The caller returns the lease. */
     void breakOff() {
         Cancellable running = turn;
         if (running != null) {
@@ -183,7 +194,7 @@ final class StreamTurn {
         sink = opened;
         FeedQuery query = scheduler.query(stream);
         return scheduler
-                .back(opened.begin(stream.progress().cursor()))
+                .onServiceLoop(opened.begin(stream.progress().cursor()))
                 .map(Begun::new)
                 .onFailure()
                 .recoverWithItem(failure -> new Begun(null, opened.explain(failure)))
@@ -193,9 +204,9 @@ final class StreamTurn {
     }
 
     /**
-     * What a sink said of where it stands.
+     * The cursor of the sink.
      *
-     * @param why it is not known, if {@code at} is null
+     * @param why the cursor is unknown; set if {@code at} is null
      */
     private record Begun(@Nullable Cursor at, @Nullable String why) {
 
@@ -217,10 +228,10 @@ final class StreamTurn {
     }
 
     /**
-     * What came of a batch.
+     * The state after a batch.
      *
-     * @param at where the stream stands
-     * @param goesOn whether this turn does; otherwise the lease is given back, or lost
+     * @param at the stream's cursor
+     * @param goesOn whether the turn goes on; otherwise the lease was returned or lost
      */
     private record Done(Cursor at, boolean goesOn) {}
 
@@ -238,15 +249,15 @@ final class StreamTurn {
         if (!wait.isZero()) {
             return over(at, defer(wait));
         }
-        return scheduler.back(to.deliver(batch)).chain(outcome -> {
+        return scheduler.onServiceLoop(to.deliver(batch)).chain(outcome -> {
             if (outcome instanceof Sink.Outcome.Delivered) {
-                return taken(batch, page.next() != null);
+                return delivered(batch, page.next() != null);
             } else if (outcome instanceof Sink.Outcome.Failed failed) {
                 return over(at, failed(failed, false));
             } else if (outcome instanceof Sink.Outcome.Refused refused) {
                 return refused(to, batch, refused);
             }
-            // It stands elsewhere: where, the next turn learns.
+            // The next turn asks the sink for its cursor.
             return over(at, release());
         });
     }
@@ -262,7 +273,7 @@ final class StreamTurn {
         return last.replaceWith(new Done(at, false));
     }
 
-    private Uni<Done> taken(Sink.Batch batch, boolean more) {
+    private Uni<Done> delivered(Sink.Batch batch, boolean more) {
         long asked = System.nanoTime();
         int records = batch.records().size();
         return lease(ADVANCE_STREAM)
@@ -327,7 +338,7 @@ final class StreamTurn {
                 stream.name(), stream.projectId(), record.sequenceId(), refused.why());
         long asked = System.nanoTime();
         return scheduler
-                .back(to.deliver(new Sink.Batch(stream, List.of(), batch.before(), batch.after())))
+                .onServiceLoop(to.deliver(new Sink.Batch(stream, List.of(), batch.before(), batch.after())))
                 .chain(outcome -> outcome instanceof Sink.Outcome.Delivered
                         ? lease(PASS_BY_RECORD)
                                 .bind("cursor", batch.after().toString())
@@ -359,11 +370,11 @@ final class StreamTurn {
     }
 
     private Duration pause(@Nullable Duration asked) {
-        // Of this series, unless something was delivered in this turn.
+        // A delivery in this turn has ended the series of failures.
         int before = failedBefore ? stream.progress().failures() : 0;
         Duration pause =
                 DatabaseFailure.backOff(config.maxRetryDelay().dividedBy(FIRST_RETRY), config.maxRetryDelay(), before);
-        // Streams that failed at the same moment try again at different ones.
+        // Streams that failed together do not try again together.
         long millis = pause.toMillis() + ThreadLocalRandom.current().nextLong(pause.toMillis() / 4 + 1);
         if (asked != null) {
             millis = Math.max(millis, asked.toMillis());

@@ -10,12 +10,12 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection to a syslog receiver, over TLS or TCP, whose two directions end one by one. Its methods block. {@link #close} may be
- * called by any thread at any time and ends them.
+ * A connection to a syslog receiver, over TLS or TCP, whose two directions are closed separately; {@link javax.net.ssl.SSLSocket} cannot
+ * do this. Its methods block. Any thread may call {@link #close}, which ends them.
  */
 final class SyslogConnection implements AutoCloseable {
 
-    /** A receiver has nothing to say; a few bytes do no harm. */
+    /** Receivers send nothing. A few bytes do no harm. */
     private static final int MAX_ANSWER_BYTES = 4_096;
 
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
@@ -28,7 +28,7 @@ final class SyslogConnection implements AutoCloseable {
     private int answered;
 
     /**
-     * Connects to nothing yet.
+     * A connection that is not open yet.
      *
      * @param tls null without TLS
      */
@@ -84,7 +84,7 @@ final class SyslogConnection implements AutoCloseable {
         }
     }
 
-    /** Takes one record of TLS from what was received. False if there is none. */
+    /** Decrypts one TLS record. Returns false if none is complete. */
     private boolean unwrap(SSLEngine engine) throws SSLException {
         SSLEngineResult result = engine.unwrap(received, answer.clear());
         count(answer.position());
@@ -99,11 +99,11 @@ final class SyslogConnection implements AutoCloseable {
     private void count(int bytes) {
         answered += bytes;
         if (answered > MAX_ANSWER_BYTES) {
-            throw new Sink.SinkException("It sends data, as a syslog receiver does not.");
+            throw new Sink.SinkException("It sends data, which no syslog receiver does.");
         }
     }
 
-    /** Reads what has arrived. -1 at the end of the connection. */
+    /** Reads the bytes that have arrived. Returns -1 at the end of the connection. */
     private int read() throws IOException {
         received.compact();
         if (!received.hasRemaining()) {
@@ -130,7 +130,7 @@ final class SyslogConnection implements AutoCloseable {
         }
     }
 
-    /** Whether the receiver has not ended the connection, as far as this machine knows by now. */
+    /** Whether the connection is open, as far as this machine knows. Does not wait. */
     boolean isOpen() throws IOException {
         channel.configureBlocking(false);
         int bytes = read();
@@ -141,7 +141,7 @@ final class SyslogConnection implements AutoCloseable {
         return bytes == 0 && !(tls != null && tls.isInboundDone());
     }
 
-    /** Tells the receiver that it has everything: with close_notify if there is TLS, and with the end of the stream. */
+    /** Closes the sending direction, with TLS after a close_notify. */
     void endOutput() throws IOException {
         if (tls != null) {
             tls.closeOutbound();
@@ -153,9 +153,9 @@ final class SyslogConnection implements AutoCloseable {
     }
 
     /**
-     * Waits until the receiver has ended the connection.
+     * Waits until the receiver closes its direction.
      *
-     * @return whether it did as it should, with close_notify if there is TLS
+     * @return false if TLS ended without close_notify
      * @throws IOException if it was reset
      */
     boolean awaitEnd() throws IOException {
@@ -168,7 +168,7 @@ final class SyslogConnection implements AutoCloseable {
         try {
             channel.close();
         } catch (IOException e) {
-            // It is closed all the same.
+            // It is closed anyway.
         }
     }
 }

@@ -13,16 +13,16 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record as a message of RFC 5424: facility log audit, severity by outcome, the time at which it happened, the action as MSGID, its
- * fields as structured data, and the whole record in the stream's format as the message.
+ * A record as a message of RFC 5424: facility log audit, severity by outcome, the record's timestamp, the action as MSGID, its fields as
+ * structured data, and the whole record in the stream's format as the message.
  *
- * <p>No character of a record can end a message or a value: control characters and line breaks are spaces, and JSON is ASCII, so that
- * no receiver has to guess. A message never has more than the largest number of bytes: values are cut, and a record that is too large is
- * written without its metadata and with the beginning of its message, or with its structured data alone. {@code cut="true"} says so.
+ * <p>No character of a record can end a message or a value: control characters and line breaks become spaces, and JSON is ASCII. A message
+ * has at most {@code maxBytes}. Long values are cut. A record that is too large loses its metadata and the end of its message or, if that
+ * is not enough, its message as a whole; {@code cut="true"} marks it.
  */
 final class SyslogMessage implements RecordEncoder.Format {
 
-    /** That of RFC 5612: nobody else's, for the project has no enterprise number of its own. */
+    /** The enterprise number that RFC 5612 reserves for examples: this project has none of its own. */
     private static final String ELEMENT = "annals@32473";
 
     private static final int LOG_AUDIT = 13;
@@ -31,7 +31,7 @@ final class SyslogMessage implements RecordEncoder.Format {
     private static final int INFORMATIONAL = 6;
     private static final int MAX_MESSAGE_ID = 32;
     private static final String CUT = " cut=\"true\"";
-    /** What the header and the structured data have, besides values of people, at most. */
+    /** The most bytes of header and structured data, without the values that clients send. */
     private static final int FRAME_BYTES = 768;
 
     private static final int FREE_VALUES = 10;
@@ -44,7 +44,7 @@ final class SyslogMessage implements RecordEncoder.Format {
     private final int maxValueBytes;
 
     /**
-     * @param format how the whole record is written
+     * @param format of the whole record
      * @param maxBytes of a message: 2,048 or more
      */
     SyslogMessage(NamedStream stream, RecordEncoder.Format format, int maxBytes) {
@@ -78,8 +78,7 @@ final class SyslogMessage implements RecordEncoder.Format {
             case FAILURE -> WARNING;
             case UNKNOWN -> NOTICE;
         };
-        // Instances take turns, and their names are no business of the receiver's: so there is neither host nor
-        // process.
+        // No host and no process: instances take turns, and the receiver need not know their names.
         out.append('<')
                 .append(LOG_AUDIT * 8 + severity)
                 .append(">1 ")
@@ -144,7 +143,7 @@ final class SyslogMessage implements RecordEncoder.Format {
         out.append('"');
     }
 
-    /** A space in place of what could end a line, or steer a terminal; the sign for it in place of half a character. */
+    /** Replaces characters that end a line or control a terminal by a space, and half of a surrogate pair by U+FFFD. */
     static int harmless(int codePoint) {
         return switch (Character.getType(codePoint)) {
             case Character.CONTROL, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR -> ' ';

@@ -21,16 +21,19 @@ import org.jspecify.annotations.Nullable;
 /**
  * A syslog receiver, over TLS (RFC 5425) or TCP (RFC 6587, octet counting): each record is one {@link SyslogMessage}.
  *
- * <p>Syslog acknowledges nothing. But a receiver sees the end of a connection only behind everything that was sent, and then ends it
- * from its side. So each batch has a connection of its own, and is acknowledged when the receiver has ended that as it should: with TLS's
- * close_notify, which nobody on the way can forge, and without a reset, which is what a receiver's system sends that has bytes left that
- * no program has read. Without close_notify, another connection to the same receiver says whether it was killed.
+ * <p>Syslog has no acknowledgements. A successful write only means that this machine's system has the bytes, so a connection that
+ * breaks would lose records that count as delivered.
+ *
+ * <p>Each batch therefore has a connection of its own, and the service closes the sending direction after the last byte. The receiver
+ * finds that end only after it has read every byte, and then closes its own direction. This is the acknowledgement. With TLS it must be
+ * a close_notify, which an attacker on the way cannot forge. A reset is none: a system sends it if no program has read all bytes. Without
+ * a close_notify, a second connection shows whether the receiver was killed: see {@link Attempt#send}.
  */
 final class SyslogSink implements Sink {
 
     static final String PLAIN = "syslog";
     static final String ENCRYPTED = "syslog+tls";
-    /** For receivers that end a connection without a word: then whoever can forge TCP's packets can do so as well. */
+    /** For receivers that send no close_notify. An attacker who can forge TCP packets can then forge an acknowledgement. */
     private static final String LENIENT = "close_notify=optional";
 
     private static final int PLAIN_PORT = 514;
@@ -41,7 +44,7 @@ final class SyslogSink implements Sink {
     private final WorkerExecutor workers;
     private final Duration limit;
 
-    /** @param workers the threads that connections block, one for each batch under way */
+    /** @param workers threads; each batch blocks one */
     SyslogSink(NamedStream stream, Targets targets, WorkerExecutor workers, Duration limit) {
         this.url = URI.create(stream.url());
         this.targets = targets;
@@ -83,12 +86,12 @@ final class SyslogSink implements Sink {
         }
     }
 
-    /** Where the sink of such a URL is. */
+    /** The host in a valid URL, without brackets. */
     static String host(String url) {
         return HttpExchange.host(URI.create(url));
     }
 
-    /** Whether the connections to such a URL are encrypted. */
+    /** Whether the URL asks for TLS. */
     static boolean isEncrypted(String url) {
         return ENCRYPTED.equals(URI.create(url).getScheme());
     }
@@ -120,7 +123,7 @@ final class SyslogSink implements Sink {
         });
     }
 
-    /** A batch on its way. Its end closes the connections, which ends what waits for them. */
+    /** One try to deliver a batch. {@link #close} closes its connections, which ends blocked calls. */
     private final class Attempt implements AutoCloseable {
 
         private final InetAddress address;
@@ -132,10 +135,12 @@ final class SyslogSink implements Sink {
         }
 
         /**
-         * If a receiver is killed after it has read everything and before it has stored it, its operating system ends the connection just
-         * as the receiver would have. But then it has also ended another one, which no receiver has a reason to end. So where no
-         * {@code close_notify} is required, another connection is open meanwhile. It is looked at once a third one is accepted: by that
-         * receiver, or by one that was started after all connections of the one before had ended.
+         * Sends the batch and waits for the acknowledgement.
+         *
+         * <p>If a receiver is killed after it has read the batch and before it has stored it, its system closes the connection exactly as
+         * the receiver would. Unless a {@code close_notify} rules this out, a second connection is open meanwhile: a killed receiver loses it,
+         * and a living one has no reason to close it. It is checked after a third connection was accepted, by the living receiver or by
+         * its successor. Without the third one, the check could come before the system has closed the second.
          */
         Outcome send(ByteBuffer frames) throws IOException {
             try (this) {
@@ -163,7 +168,7 @@ final class SyslogSink implements Sink {
                     close();
                 }
             }
-            // The address that was found good: the name is for TLS alone.
+            // The allowed address: only TLS uses the name.
             connection.connect(new InetSocketAddress(address, port));
             return connection;
         }
@@ -184,9 +189,8 @@ final class SyslogSink implements Sink {
                 throw new SinkException("It broke off the connection before it had read everything.");
             }
             if (!isEnded && !isLenient(url)) {
-                throw new SinkException(
-                        "It ended the connection without TLS's close_notify, which RFC 5425 requires; with ?" + LENIENT
-                                + " that is taken for an end as well.");
+                throw new SinkException("It ended the connection without TLS's close_notify, which RFC 5425 requires; ?"
+                        + LENIENT + " accepts such an end, too.");
             }
             return new Outcome.Delivered("It has read everything, and ended the connection.");
         }

@@ -14,13 +14,13 @@ import java.util.Locale;
 import java.util.stream.Stream;
 
 /**
- * Where sinks may be. A name is resolved once, each of its addresses is looked at, and the connection goes to one of those that were
- * found good: whoever answers another address to a second question has gained nothing.
+ * Decides which hosts may be sinks. A name is resolved once, and the connection goes to one of the addresses that were checked. A name
+ * server that answers a second query with another address (DNS rebinding) therefore gains nothing.
  */
 @ApplicationScoped
 class Targets {
 
-    /** Not reachable for everybody, or standing for addresses that are not: the registries of IANA, and multicast. */
+    /** Addresses that are not public, or that embed such addresses: the registries of IANA, and multicast. */
     private static final List<AddressRange> SPECIAL = Stream.of(
                     "0.0.0.0/8",
                     "10.0.0.0/8",
@@ -44,7 +44,7 @@ class Targets {
             .map(range -> AddressRange.parse(range).orElseThrow())
             .toList();
 
-    /** All of IPv6 that is assigned to hosts; what lies outside is loopback, local, multicast or a translation of IPv4. */
+    /** The IPv6 addresses of hosts; the others are loopback, local, multicast or translated IPv4 addresses. */
     private static final AddressRange GLOBAL_IPV6 =
             AddressRange.parse("2000::/3").orElseThrow();
 
@@ -54,13 +54,13 @@ class Targets {
     private final Resolver resolver;
     private final Vertx vertx;
 
-    /** Asks for the addresses of a name; may block. */
+    /** Resolves a name; may block. */
     @FunctionalInterface
     interface Resolver {
         InetAddress[] addresses(String host) throws UnknownHostException;
     }
 
-    /** The sink is where none may be. */
+    /** No sink may be at this host. */
     static final class RefusedTargetException extends RuntimeException {
 
         private static final long serialVersionUID = 1;
@@ -85,10 +85,10 @@ class Targets {
     }
 
     /**
-     * Resolves a host to an address that a sink may have.
+     * Resolves a host to an allowed address.
      *
-     * @param host a name or an address, the latter without brackets
-     * @return fails with {@link RefusedTargetException} if it has none, with {@link UnknownHostException} if it is not known
+     * @param host a name, or an address without brackets
+     * @return fails with {@link RefusedTargetException} if no address is allowed, with {@link UnknownHostException} if the host is unknown
      */
     Uni<InetAddress> resolve(String host) {
         return Uni.createFrom()
@@ -96,7 +96,7 @@ class Targets {
                         () -> vertx.executeBlocking(() -> allowed(host), false).toCompletionStage());
     }
 
-    /** The same for a connection that is encrypted, or not: such a one stays on this machine. */
+    /** As {@link #resolve(String)}. A connection without encryption must stay on this machine. */
     Uni<InetAddress> resolve(String host, boolean isEncrypted) {
         return resolve(host).invoke(address -> {
             if (!isEncrypted && !address.isLoopbackAddress()) {
@@ -105,7 +105,7 @@ class Targets {
         });
     }
 
-    /** The same, for whoever may block. */
+    /** As {@link #resolve(String)}; blocks. */
     InetAddress allowed(String host) throws UnknownHostException {
         for (InetAddress address : resolver.addresses(host)) {
             if (isAllowed(host, address)) {
@@ -115,7 +115,7 @@ class Targets {
         throw refused(host);
     }
 
-    /** For a connection to any address of a host that another library looks up: all of them are to be allowed. May block. */
+    /** Requires that all addresses of a host are allowed, because another library chooses one of them. Blocks. */
     void requireAllAllowed(String host) throws UnknownHostException {
         for (InetAddress address : resolver.addresses(host)) {
             if (!isAllowed(host, address)) {
@@ -133,7 +133,7 @@ class Targets {
         return isNamed(address) || (isPublic(address) && (anyPublic || isNamed(host)));
     }
 
-    /** Whether the operator has named the address itself, or a network that it is in. */
+    /** Whether the settings name the address, or a network that contains it. */
     boolean isNamed(InetAddress address) {
         String text = NetUtil.toAddressString(address);
         return networks.stream().anyMatch(network -> network.contains(text));

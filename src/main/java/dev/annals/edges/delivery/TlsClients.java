@@ -5,15 +5,15 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLParameters;
 
-/** The client's side of TLS, for sinks that are not reached by way of Vert.x. */
+/** The client's side of TLS, for sinks without a client of Vert.x. */
 final class TlsClients {
 
     private TlsClients() {}
 
     /**
-     * An engine that trusts what this Java trusts, and only a certificate for the host.
+     * An engine that requires a trusted certificate for the host.
      *
-     * @param host a name or an address, the latter without brackets
+     * @param host a name, or an address without brackets
      */
     static SSLEngine engine(String host, int port) {
         try {

@@ -18,12 +18,12 @@ import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A webhook: each batch is one POST, signed as Standard Webhooks 1.0 has it; those to Splunk and Datadog have the secret in a header
- * in place of a signature, and their own answers. {@code webhook-id} is the project's id, a colon, and the
- * sequence ids of the first and the last record, so that a batch that is sent again has the same one.
+ * A webhook: each batch is one POST, signed according to Standard Webhooks 1.0. Splunk and Datadog get the secret in a header
+ * instead, and have answers of their own. {@code webhook-id} is made from the project's id and the sequence ids of the first and the
+ * last record, so a batch that is sent again has the same id.
  *
- * <p>An answer of 2xx acknowledges the batch. 408, 425, 429 and 5xx, and no answer at all, are tried again; 410 says that there is
- * nothing any more; everything else refuses the batch. Redirects are not followed.
+ * <p>An answer of 2xx acknowledges the batch. After 408, 425, 429, 5xx or no answer, it is sent again. 410 wants nothing any more. Every
+ * other answer refuses the batch. Redirects are not followed.
  */
 final class WebhookSink implements Sink {
 
@@ -31,7 +31,7 @@ final class WebhookSink implements Sink {
     private static final Pattern SECRET = Pattern.compile("whsec_[0-9A-Za-z+/]{32,88}={0,2}");
     private static final Pattern TOKEN = Pattern.compile("[!-~]{1,512}");
     private static final String PREFIX = "whsec_";
-    /** How much of an answer is shown to people. */
+    /** The part of an answer that people see. */
     private static final int SHOWN_BYTES = 1_024;
 
     private final NamedStream stream;
@@ -39,7 +39,7 @@ final class WebhookSink implements Sink {
     private final String secret;
     private final HttpExchange http;
 
-    /** @param secret {@code whsec_…}, or what Splunk or Datadog gave out */
+    /** @param secret {@code whsec_…}, or the token of Splunk or Datadog */
     WebhookSink(NamedStream stream, String secret, HttpExchange http) {
         this.stream = stream;
         this.url = URI.create(stream.url());
@@ -54,13 +54,13 @@ final class WebhookSink implements Sink {
             return;
         }
         if (isSigned(format) && !isSecret(secret)) {
-            wrong.accept("secret", "It must be whsec_ and 24 to 64 bytes in Base64, as Standard Webhooks has it.");
+            wrong.accept("secret", "It must be whsec_ and 24 to 64 bytes in Base64, as Standard Webhooks defines it.");
         } else if (!isSigned(format) && !TOKEN.matcher(secret).matches()) {
             wrong.accept("secret", "It must be the token or key alone, in visible ASCII.");
         }
     }
 
-    /** The others send the secret. */
+    /** Whether the secret signs the batch; otherwise it is sent. */
     private static boolean isSigned(StreamFormat format) {
         return switch (format) {
             case SPLUNK_HEC, DATADOG -> false;

@@ -318,7 +318,7 @@ class KafkaSinkTest extends OneStream {
         awaitLag(0);
         broker.setOffset(group(), topic, 2, "");
         append(1);
-        awaitError("Somebody has set the offset of the group " + group());
+        awaitError("The offset of the group " + group());
         assertThat(ids(broker.committed(topic))).isEqualTo(ids(1, 5));
     }
 

@@ -1,14 +1,14 @@
--- In the database of a PostgreSQL sink: records, and where their stream stands then. All or nothing, and only where it stood before.
+-- In the database of a PostgreSQL sink: adds records and moves the cursor, if the cursor is the expected one. Otherwise changes nothing.
 --
 -- :stream_id     uuid
 -- :rewinds       integer
--- :before        text     where the stream has to stand
--- :after         text     where it stands then
+-- :before        text     the expected cursor
+-- :after         text     the cursor after the records
 -- :project_id    uuid
 -- :sequence_ids  bigint[]
 -- :records       text[]   JSON
 --
--- One row: stream_id uuid. None if the stream stands somewhere else: then nothing changes.
+-- One row: stream_id uuid. None if the cursor is another one.
 with moved as (
   update annals_cursor set cursor = :after
   where stream_id = :stream_id and project_id = :project_id and rewinds = :rewinds and cursor = :before

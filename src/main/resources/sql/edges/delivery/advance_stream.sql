@@ -1,15 +1,13 @@
--- The sink has acknowledged everything up to a cursor. The lease is renewed, and with records the
--- stream has no deaths.
+-- Moves the cursor after the sink has acknowledged a batch, and renews the lease. A batch with records resets the count of deaths.
 --
 -- :stream_id     uuid
--- :project_id    uuid     whose feed
+-- :project_id    uuid     of the feed
 -- :epoch         bigint   of the lease
 -- :cursor        text
 -- :records       integer  how many were delivered
 -- :lease_millis  bigint
 --
--- One row: goes_on boolean, whether the stream was neither paused nor stopped meanwhile. None if the lease is lost: then nothing
--- changes.
+-- One row: goes_on boolean, false if the stream was paused or stopped meanwhile. None if the lease is lost; then nothing changes.
 with moved as (
   update annals.stream_progress as p
   set cursor = :cursor, failures = 0, refusals = 0, delivered = p.delivered + :records,

@@ -1,11 +1,11 @@
--- Takes feeds of streams that have something to deliver, that no instance delivers, and whose turn it is. Feeds that another instance is
--- just taking are skipped. Leases that have run out are ended before: see note_stream_deaths.sql.
+-- Leases feeds of streams that have records to deliver, are due, and have no lease. Feeds that another instance is leasing now are
+-- skipped. note_stream_deaths.sql ends expired leases before.
 --
 -- :instance      uuid
--- :lease_millis  bigint   for how long, unless it is renewed
+-- :lease_millis  bigint   the time until the lease expires
 -- :only          uuid     only feeds of this stream; null for all
--- :full          uuid[]   projects of whose streams no more are taken
--- :most          integer  how many at most
+-- :full          uuid[]   projects with as many leases as they may have
+-- :most          integer  the most feeds
 --
 -- Rows: as in find_stream_feeds.sql, with the epoch of the new lease.
 with due as materialized (

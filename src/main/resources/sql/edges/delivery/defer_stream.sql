@@ -1,7 +1,7 @@
--- What there is to deliver is too little yet for the sink: gives the lease back, and says when to look again.
+-- Returns the lease of a feed with too few records for a batch, and sets the time of the next look.
 --
 -- :stream_id     uuid
--- :project_id    uuid    whose feed
+-- :project_id    uuid    of the feed
 -- :epoch         bigint  of the lease
 -- :pause_millis  bigint
 update annals.stream_progress as p

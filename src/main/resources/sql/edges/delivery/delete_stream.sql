@@ -1,4 +1,4 @@
--- Deletes a stream with its progress and its dead letters, and appends the event that says so.
+-- Deletes a stream with its progress and dead letters, and appends the event.
 --
 -- :project_id   uuid
 -- :name         text

@@ -1,9 +1,9 @@
--- In the database of a PostgreSQL sink: where a stream stands there. Whoever else asks waits until the transaction ends.
+-- In the database of a PostgreSQL sink: reads and locks the cursor of a stream. Other instances wait until the transaction ends.
 --
 -- :stream_id   uuid
--- :project_id  uuid     whose feed
--- :rewinds     integer  how often the stream was set to another place
--- :cursor      text     where it stands as the service knows it: that counts where the sink knows nothing newer
+-- :project_id  uuid     of the feed
+-- :rewinds     integer  the number of rewinds of the stream
+-- :cursor      text     the service's own cursor, which counts if the sink has none of this rewind
 --
 -- One row: rewinds integer, cursor text.
 insert into annals_cursor as known (stream_id, project_id, rewinds, cursor)

@@ -1,13 +1,13 @@
--- How far a stream has come in each feed that it follows.
+-- The progress of a stream in each feed that it follows.
 --
--- :project_id  uuid     whose stream it is
+-- :project_id  uuid     the owner of the stream
 -- :name        text
--- :feed        uuid     only of this project; null for all
--- :after       uuid     only of projects behind this one; null for all
--- :most        integer  how many at most
+-- :feed        uuid     only this project's feed; null for all
+-- :after       uuid     only projects after this one; null for all
+-- :most        integer  the most rows
 --
--- Rows in the order of the projects' ids: the columns of annals.stream, its project as owner_id; those of annals.stream_progress; leased
--- boolean, whether an instance delivers at this moment; lag bigint, how many records are still to be passed.
+-- Rows ordered by project id: the columns of annals.stream, with its project as owner_id, and of annals.stream_progress; leased boolean,
+-- whether an instance delivers it now; lag bigint, the number of records after the cursor.
 select s.id, s.project_id as owner_id, s.name, s.all_projects, s.sink_type, s.url, s.secret, s.format, s.filter::text as filter,
   s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason,
   p.project_id, p.cursor, p.rewinds, p.epoch, p.failures, p.refusals, nullif(p.retry_at, '-infinity') as retry_at, p.last_error,

@@ -1,13 +1,13 @@
--- Streams of a project, with how far they have come in all feeds that they follow.
+-- Streams of a project, with their progress in all feeds that they follow.
 --
 -- :project_id  uuid
 -- :name        text     null for all
--- :most        integer  how many at most
+-- :most        integer  the most rows
 --
--- Rows in the order of their names: the columns of annals.stream, the project as owner_id; those of annals.stream_progress, of all
--- feeds together: the project_id and the cursor of its own project's feed, the oldest time to try again, the newest of the other times
--- and errors, the highest of epoch, rewinds, failures and refusals, and the sums of delivered and dead_letters; leased boolean, whether an
--- instance delivers any of them at this moment; lag bigint, how many records are still to be passed.
+-- Rows ordered by name: the columns of annals.stream, with its project as owner_id, and of annals.stream_progress over all its feeds:
+-- project_id and cursor of the owner's feed, the earliest retry_at, the newest of the other times and errors, the highest epoch, rewinds,
+-- failures and refusals, the sums of delivered and dead_letters; leased boolean, whether an instance delivers any of them now; lag
+-- bigint, the number of records after the cursors.
 select s.id, s.project_id as owner_id, s.name, s.all_projects, s.sink_type, s.url, s.secret, s.format, s.filter::text as filter,
   s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason, s.project_id, total.*
 from annals.stream as s

@@ -1,9 +1,9 @@
--- Records that a stream has passed by.
+-- Records that a stream has skipped because the sink refused them.
 --
 -- :stream_id   uuid
--- :project_id  uuid     whose feed
--- :after       bigint   only behind this sequence id
--- :most        integer  how many at most
+-- :project_id  uuid     of the feed
+-- :after       bigint   only after this sequence id
+-- :most        integer  the most rows
 --
 -- Rows in the order of the feed: sequence_id bigint, record_id uuid, reason text, refused_at timestamptz.
 select d.sequence_id, d.record_id, d.reason, d.refused_at

@@ -1,5 +1,5 @@
--- In the database of a PostgreSQL sink, if they are not there yet: the records that were delivered, and where each stream stands. A login
--- without the right to create tables gets them from somebody else; docs/streaming.md has them as well.
+-- In the database of a PostgreSQL sink: creates the tables of records and cursors, if they are missing. If the login may not create
+-- tables, the database's operator creates them from docs/streaming.md.
 do $$
 begin
   if to_regclass('annals_record') is null then

@@ -1,7 +1,7 @@
--- Ends the leases of instances that are gone, and stops streams with which too many of them died.
+-- Ends expired leases, and stops streams with which too many instances died.
 --
--- :instance  uuid     the one that asks
--- :most      integer  how many deaths stop a stream
+-- :instance  uuid     this instance
+-- :most      integer  the number of deaths that stops a stream
 --
--- Rows: id, project_id uuid, name text, stop_reason text. Those without a reason are to be delivered with nothing beside them.
+-- Rows: id, project_id uuid, name text, stop_reason text. Streams without a reason are to be delivered alone.
 select id, project_id, name, stop_reason from annals.note_stream_deaths(:instance, :most)

@@ -1,15 +1,15 @@
--- Passes by a record that the sink refuses for good, and notes it among the stream's dead letters.
+-- Skips a record that the sink refuses for good, and adds it to the stream's dead letters.
 --
 -- :stream_id     uuid
--- :project_id    uuid     whose feed
+-- :project_id    uuid     of the feed
 -- :epoch         bigint   of the lease
--- :cursor        text     behind the record
+-- :cursor        text     after the record
 -- :sequence_id   bigint
 -- :record_id     uuid
 -- :reason        text
 -- :lease_millis  bigint
 --
--- One row: goes_on boolean, as in advance_stream.sql. None if the lease is lost: then nothing changes.
+-- One row: goes_on boolean, as in advance_stream.sql. None if the lease is lost; then nothing changes.
 with passed as (
   update annals.stream_progress as p
   set cursor = :cursor, failures = 0, refusals = 0, dead_letters = p.dead_letters + 1, last_error = :reason,

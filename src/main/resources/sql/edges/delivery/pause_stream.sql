@@ -1,4 +1,4 @@
--- Lets a stream deliver no more until it is resumed, and appends the event that says so.
+-- Pauses a stream until it is resumed, and appends the event.
 --
 -- :project_id   uuid
 -- :name         text

@@ -1,7 +1,7 @@
--- Gives a lease back, if it is not lost.
+-- Returns a lease, unless it is lost.
 --
 -- :stream_id   uuid
--- :project_id  uuid    whose feed
+-- :project_id  uuid    of the feed
 -- :epoch       bigint  of the lease
 update annals.stream_progress as p
 set leased_by = null, leased_until = null

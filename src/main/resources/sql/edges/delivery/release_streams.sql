@@ -1,4 +1,4 @@
--- Gives back all leases of an instance that stops. Nothing is written any more with them.
+-- Returns all leases of an instance that stops. The new epoch rejects later writes with them.
 --
 -- :instance  uuid
 update annals.stream_progress

@@ -1,7 +1,7 @@
--- Keeps a lease.
+-- Renews a lease.
 --
 -- :stream_id     uuid
--- :project_id    uuid     whose feed
+-- :project_id    uuid     of the feed
 -- :epoch         bigint  of the lease
 -- :lease_millis  bigint
 --

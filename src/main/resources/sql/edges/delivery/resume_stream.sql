@@ -1,4 +1,4 @@
--- Lets a stream go on that was paused or stopped, or that waits after a failure, and appends the event that says so.
+-- Resumes a stream that is paused, stopped, or waiting after a failure, and appends the event.
 --
 -- :project_id   uuid
 -- :name         text

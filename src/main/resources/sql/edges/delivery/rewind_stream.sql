@@ -1,8 +1,8 @@
--- Sets a stream to another place, and appends the event that says so.
+-- Moves a stream to another cursor, and appends the event.
 --
 -- :project_id   uuid
 -- :name         text
--- :feed         uuid  whose feed; null for all that the stream follows
+-- :feed         uuid  the project of the feed; null for all that the stream follows
 -- :cursor       text
 -- :actor_token  uuid
 -- :address      text  of the caller

@@ -1,7 +1,7 @@
--- Makes a stream, or says anew what it is, and appends the event that says so.
+-- Creates a stream or replaces its definition, and appends the event.
 --
 -- :project_id    uuid
--- :id            uuid     that of the stream that is there, or a new one
+-- :id            uuid     of the existing stream, or a new one
 -- :name          text
 -- :sink_type     text
 -- :url           text
@@ -11,8 +11,8 @@
 -- :on_refusal    text
 -- :max_refusals  integer
 -- :all_projects  boolean
--- :cursor        text     where a new one begins
--- :most          integer  how many streams the project may have
+-- :cursor        text     the first cursor of a new stream
+-- :most          integer  the most streams of the project
 -- :actor_token   uuid
 -- :address       text     of the caller
 select annals.set_stream(:project_id, :id, :name, :sink_type, :url, :secret, :format, (:filter::text)::jsonb, :on_refusal,

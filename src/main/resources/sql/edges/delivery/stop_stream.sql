@@ -1,9 +1,9 @@
--- Gives a stream up until somebody has looked at it, and appends the event that says so.
+-- Stops a stream until a request resumes it, and appends the event.
 --
 -- :stream_id   uuid
--- :project_id  uuid    whose feed
+-- :project_id  uuid    of the feed
 -- :epoch       bigint  of the lease
 -- :reason      text
 --
--- One row: stopped boolean, false if the lease is lost: then nothing changes.
+-- One row: stopped boolean, false if the lease is lost; then nothing changes.
 select annals.stop_stream(:stream_id, :project_id, :epoch, :reason) as stopped

@@ -1,7 +1,7 @@
--- How streams are, for the metrics.
+-- The states of streams, for the metrics.
 --
--- One row: active, failing, paused and stopped bigint, how many streams are so; lag bigint, how many records are still to be passed in the
--- feed that is farthest behind, of streams that are active or failing.
+-- One row: active, failing, paused and stopped bigint, the number of streams in each state; lag bigint, the most records after the cursor
+-- of any feed of an active or failing stream.
 select
   count(*) filter (where s.paused_at is null and s.stopped_at is null and feeds.failures = 0) as active,
   count(*) filter (where s.paused_at is null and s.stopped_at is null and feeds.failures > 0) as failing,

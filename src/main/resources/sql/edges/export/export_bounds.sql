@@ -1,9 +1,9 @@
--- What an export needs to know of a project before it begins.
+-- The bounds of an export.
 --
 -- :project_id  uuid
 --
--- One row, or none if there is no such project: name text, and the feed's head: last_sequence_id bigint, record_id uuid,
--- mark integer, all null while the feed is empty.
+-- One row, or none if the project does not exist: name text, and the feed's head: last_sequence_id bigint, record_id uuid, mark integer,
+-- all null while the feed is empty.
 select p.name, head.last_sequence_id,
   (select record_id from annals.places(:project_id, head.last_sequence_id, head.last_sequence_id)) as record_id,
   head.mark

@@ -1,4 +1,4 @@
-/** How the service shows the contract of its API, {@code openapi.yaml}. */
+/** Serves the contract of the API, {@code openapi.yaml}. */
 @NullMarked
 package dev.annals.edges.contract;
 

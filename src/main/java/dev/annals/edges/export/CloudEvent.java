@@ -15,15 +15,15 @@ import org.jspecify.annotations.Nullable;
  * A record as a CloudEvents 1.0 event in structured JSON mode.
  *
  * <ul>
- *   <li>{@code source}: {@code urn:uuid:} and the project's id, at whatever URL the service is reached; {@code id} is the
- *       record's. Both together are unique, as the specification requires.
+ *   <li>{@code source}: {@code urn:uuid:} and the project's id. {@code id}: the record's. Together they are unique, as the
+ *       specification requires.
  *   <li>{@code type}: {@code dev.annals.record.} and the action, percent-encoded except RFC 3986's unreserved characters.
- *   <li>{@code subject}: the subject's id, else its name; left out if it has characters that an attribute must not have.
- *   <li>{@code sequence}: the sequence id with leading zeros, 18 digits, since the extension requires text that sorts. It can
- *       be used as a cursor. There is no {@code sequencetype}: the extension's {@code Integer} ends at 32 bits.
+ *   <li>{@code subject}: the subject's id, else its name; left out if it has characters that attributes must not have.
+ *   <li>{@code sequence}: the sequence id in 18 digits, because the extension requires text that sorts. It can be used as a cursor.
+ *       No {@code sequencetype} is set: the extension's {@code Integer} has 32 bits.
  *   <li>{@code time} and the extension {@code recordedtime}: {@code timestamp} and {@code recorded_at}.
- *   <li>The extension {@code recordedby}: {@code recorded_by}; left out if it has characters that an attribute must not have.
- *   <li>{@code data}: the record as the feed has it.
+ *   <li>The extension {@code recordedby}: {@code recorded_by}; left out likewise.
+ *   <li>{@code data}: the record as in the feed.
  * </ul>
  */
 final class CloudEvent {
@@ -73,7 +73,7 @@ final class CloudEvent {
         return text != null && !text.isEmpty() && text.codePoints().allMatch(CloudEvent::isAllowed);
     }
 
-    /** The characters of an attribute of the type String: no controls, no surrogates, no noncharacters. */
+    /** Whether a text may be an attribute of the type String: no controls, no surrogates, no noncharacters. */
     private static boolean isAllowed(int c) {
         return !Character.isISOControl(c)
                 && !(c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE)

@@ -10,16 +10,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record as a row of RFC 4180: UTF-8 without a byte order mark, CRLF after every row, and columns that never change their
- * order; later versions add theirs at the end. Text is quoted, an absent value is an empty cell without quotes. Metadata and
- * what was redacted are JSON text.
+ * A record as a row of RFC 4180: UTF-8 without a byte order mark, CRLF after every row. Columns keep their order; later versions add
+ * columns at the end. Text is quoted, and an absent value is an empty cell without quotes. Metadata and redactions are JSON text.
  *
- * <p>Some spreadsheets divide cells at semicolons and tabs, even in quotes, so what follows one of them counts as a cell, too.
+ * <p>Spreadsheets run a cell that begins with one of {@code = + - @}, a tab or a line break as a formula, even in quotes (CWE-1236; the
+ * list is OWASP's). A cell gets an apostrophe in front if the first character that is neither a quote, an apostrophe nor other white space
+ * is such a character or its full-width form. A leading apostrophe does not change this, so a reader can remove it by the same rule.
  *
- * <p>Spreadsheets run a cell that begins with one of {@code = + - @}, a tab or a line break as a formula, even in quotes
- * (CWE-1236; the list is OWASP's). A cell gets one apostrophe in front if such a character, or a full-width form of one, is
- * the first that is neither a quote, an apostrophe nor other white space. An apostrophe in front does not change whether that
- * holds, so the same rule tells when to take it off again.
+ * <p>Some spreadsheets split cells at semicolons and tabs, even in quotes. The text after one is checked like a cell.
  */
 final class CsvRecord {
 
@@ -53,7 +51,7 @@ final class CsvRecord {
 
     private CsvRecord() {}
 
-    /** Writes one line, as raw text. */
+    /** Writes one row. */
     static void write(StoredRecord stored, JsonGenerator out) throws IOException {
         StringBuilder text = new StringBuilder(256);
         line(stored, text);
@@ -106,7 +104,7 @@ final class CsvRecord {
         out.append('"');
     }
 
-    /** Whether a spreadsheet might begin a cell at this place of the text, and run it. */
+    /** Whether a spreadsheet might run the text from this index on as a formula. */
     static boolean isFormula(String text, int start) {
         if (start > 0 && SEPARATORS.indexOf(text.charAt(start - 1)) < 0) {
             return false;
@@ -127,7 +125,7 @@ final class CsvRecord {
         return false;
     }
 
-    // What programs drop from the front of a cell, or take for a quote of another dialect.
+    // Characters that programs drop from the front of a cell, or treat as a quote.
     private static boolean mayStandBefore(char c) {
         return c == '\''
                 || c == '"'

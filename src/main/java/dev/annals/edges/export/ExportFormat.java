@@ -8,9 +8,9 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The format of exports and streams. In each, every record carries its sequence id, at which a reader can resume. */
+/** The format of exports and streams. Each contains the sequence id of every record, after which a reader can resume. */
 public enum ExportFormat {
-    /** One line per record, as in the feed. */
+    /** The JSON of the feed, one record per line. */
     NDJSON(ExportFormat.LINES, "ndjson"),
     /** RFC 4180; see {@link CsvRecord}. */
     CSV("text/csv; charset=utf-8; header=present", "csv"),
@@ -30,7 +30,7 @@ public enum ExportFormat {
         this.extension = extension;
     }
 
-    /** The format that a parameter names; empty if there is none. */
+    /** The format with this name, if it exists. */
     static Optional<ExportFormat> named(String name) {
         return Stream.of(values())
                 .filter(format -> format.parameter().equals(name))
@@ -50,17 +50,17 @@ public enum ExportFormat {
         return mediaType;
     }
 
-    /** What a file's name ends with, without a dot. */
+    /** The extension of file names, without a dot. */
     String extension() {
         return extension;
     }
 
-    /** What comes before the first record, even if there is none. */
+    /** The bytes before the first record; also of an export without records. */
     byte[] head() {
         return this == CSV ? CsvRecord.HEADER.getBytes(StandardCharsets.UTF_8) : new byte[0];
     }
 
-    /** How each record is written, with the end of its line. */
+    /** The encoder of one record, with its line break. */
     public RecordEncoder.Format of(UUID projectId) {
         return (record, out) -> {
             switch (this) {

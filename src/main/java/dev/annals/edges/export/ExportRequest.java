@@ -14,10 +14,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client asks to be exported.
+ * The parameters of an export.
  *
- * @param format the format
- * @param query which records, and behind which cursor; its limit is ignored
+ * @param query cursor and filters; its limit is ignored
  * @param gzip whether the client accepts a compressed file
  */
 record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
@@ -62,7 +61,7 @@ record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
         return false;
     }
 
-    /** For the event: not the filters, which may have values that are redacted later. */
+    /** Writes the details of the event. Filters are left out: they may contain values that are redacted later. */
     void describe(JsonGenerator json) throws IOException {
         json.writeStartObject();
         json.writeStringField("format", format.name().toLowerCase(Locale.ROOT));

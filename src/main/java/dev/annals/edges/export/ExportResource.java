@@ -160,7 +160,7 @@ public class ExportResource {
                         }));
     }
 
-    /** Without chunks the end of the connection is the end of the body, and a part would look like the whole. */
+    /** HTTP/1.0 has no chunks: the end of the connection ends the body, so a part would look complete. */
     private static void requireChunks(HttpServerRequest request) {
         if (request.version() == HttpVersion.HTTP_1_0) {
             throw new ProblemException(new Problem(
@@ -186,7 +186,7 @@ public class ExportResource {
         return asked.gzip() ? answer.header(HttpHeaders.CONTENT_ENCODING, "gzip") : answer;
     }
 
-    /** Nothing but letters, digits, dots, dashes and underscores: safe in a header and in every file system. */
+    /** A name of letters, digits, dots, dashes and underscores, which is safe in a header and in every file system. */
     private static String fileName(UUID projectId, ExportRequest asked, Exports.Bounds bounds) {
         String name = bounds.projectName().replaceAll("[^A-Za-z0-9]+", "-").replaceAll("^-|-$", "");
         long from = asked.query().cursor() == null ? 1 : asked.query().cursor().sequenceId() + 1;

@@ -21,22 +21,21 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes a part of a feed to a client, at the client's pace: the next page is read from the database when all but the last
- * piece of the one before it has gone to the network. So an export holds two pages at most, however slow its client is.
+ * Writes a part of a feed to a client at the client's pace: the next page is read after the previous one has gone to the network, except
+ * for its last piece. An export holds at most two pages, however slow its client is.
  *
- * <p>The answer's status is sent before the last record is read. A later failure ends the connection without the chunk that
- * ends a body, so that an interrupted export is never mistaken for a complete one. The same happens to a client that reads
- * nothing for too long.
+ * <p>The status is sent before the last record is read. A later failure cuts the connection without the final chunk of the body, so that
+ * an interrupted export is never mistaken for a complete one. A client that reads nothing for too long is cut off likewise.
  *
- * <p>Everything happens on the connection's event loop, except making the bytes.
+ * <p>Everything runs on the connection's event loop, except the encoding.
  */
 final class ExportStream implements PacedBody {
 
     private static final Logger LOG = Logger.getLogger(ExportStream.class);
 
-    /** How much goes to the network at a time. */
+    /** The bytes of one write. */
     private static final int PIECE_BYTES = 32 * 1024;
-    /** How many records are read at a time: a page of them takes the database as long as the network takes for it. */
+    /** Records per page: the database takes about as long for such a page as the network. */
     private static final int PAGE_RECORDS = 500;
 
     private final HttpServerResponse response;
@@ -62,11 +61,9 @@ final class ExportStream implements PacedBody {
     /**
      * An export that has read its first page.
      *
-     * @param response to the client
-     * @param request what is exported
-     * @param firstPage what the first of {@link #pages} brought
+     * @param firstPage the result of the first of {@link #pages}
      * @param head the sequence id of the last record to export
-     * @param release called when the export has ended, in whatever way
+     * @param release is called once, when the export has ended or failed
      */
     ExportStream(
             HttpServerResponse response,
@@ -89,13 +86,13 @@ final class ExportStream implements PacedBody {
         this.release = release;
     }
 
-    /** The pages of an export; the first one is read before the answer begins. */
+    /** The query of an export's pages. The first page is read before the answer begins. */
     static FeedQuery pages(FeedQuery query, FeedConfig config) {
         return new FeedQuery(
                 Order.ASCENDING, query.cursor(), null, PAGE_RECORDS, config.pageBytes() / 2, query.filter());
     }
 
-    /** The memory an export takes while it runs: for a page that is read and one that is written. */
+    /** The memory of an export: one page being read, one being written. */
     static long memory(FeedConfig config) {
         return 2L * config.pageBytes() + FeedQuery.LARGEST_RECORD;
     }
@@ -151,14 +148,13 @@ final class ExportStream implements PacedBody {
 
     private void writeOn() {
         disarm();
-        // A handler that is left here would be called again once the rest of the page has drained, and read the next
-        // page twice.
+        // Otherwise the handler would run again after the rest of the page, and read the next page twice.
         response.drainHandler(null);
         if (ended) {
             return;
         }
         if (response.closed()) {
-            // The client went before the close handler was there.
+            // The client disconnected before the close handler was set.
             end();
             return;
         }
@@ -171,7 +167,7 @@ final class ExportStream implements PacedBody {
             int end = Math.min(written + PIECE_BYTES, bytes.length());
             Buffer piece = bytes.slice(written, end);
             written = end;
-            // A failed write ends in the close handler.
+            // The close handler learns of a failed write.
             var unused = response.write(piece);
         }
         bytes = Buffer.buffer();
@@ -198,7 +194,7 @@ final class ExportStream implements PacedBody {
     private void arm() {
         idleTimer = eventLoop().owner().setTimer(2 * config.idle().toMillis(), late -> {
             if (!ended) {
-                LOG.infof("An export of project %s is given up: its client reads nothing", projectId);
+                LOG.infof("An export of project %s was ended, because its client reads nothing", projectId);
                 abort();
             }
         });

@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** The exports in progress, and what an export has to know before it begins. */
+/** Limits the exports in progress, and reads the bounds of a new one. */
 @ApplicationScoped
 class Exports {
 
@@ -35,13 +35,13 @@ class Exports {
     }
 
     /**
-     * The project that is exported, and up to where.
+     * The bounds of an export.
      *
-     * @param head the feed's last record as the export began: the export ends there
+     * @param head the feed's last record when the export began, at which the export ends
      */
     record Bounds(String projectName, Cursor head) {}
 
-    /** Reads the name and the head of a project. */
+    /** Reads the project's name and the head of its feed. */
     Uni<Bounds> bounds(UUID projectId) {
         return DatabaseFailure.retried(EXPORT_BOUNDS
                 .bind("project_id", projectId)
@@ -59,10 +59,10 @@ class Exports {
     }
 
     /**
-     * Takes a place among the exports that may run at a time.
+     * Begins an export within the limits.
      *
-     * @return gives the place back; further calls do nothing
-     * @throws ProblemException {@code unavailable} if all are taken
+     * @return ends it; further calls do nothing
+     * @throws ProblemException {@code unavailable} if as many are running as may
      */
     synchronized Runnable take(UUID projectId) {
         int ofProject = running.getOrDefault(projectId, 0);
@@ -90,8 +90,8 @@ class Exports {
     private static ProblemException full(String whose, int limit) {
         return new ProblemException(Problem.of(
                         ProblemType.UNAVAILABLE,
-                        "There may be " + limit + " exports " + whose
-                                + " at a time, and as many are running: try again when one has ended.")
+                        "As many exports " + whose + " are running as may run at a time, " + limit
+                                + ": try again when one has ended.")
                 .withRetryAfter(RETRY_AFTER));
     }
 }

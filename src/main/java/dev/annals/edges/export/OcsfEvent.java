@@ -17,12 +17,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * A record as an event of OCSF 1.6.0, class API Activity (6003), with the profile {@code datetime}.
  *
- * <p>The activity follows from the last word of the action that stands for one ({@code volume_create} is Create); otherwise
- * it is Other, with the action as its name. The outcomes {@code success} and {@code failure}, and a few words that mean the
- * same, become status ids; any other outcome is Other. What the schema requires and the record lacks is {@code Unknown}.
- * Nothing is lost: {@code api.operation} and {@code status_code} have the words as they were sent; {@code unmapped} has the
- * sequence id, the actor's type, the number, who recorded it, the metadata and what was redacted; {@code time_dt} and {@code
- * metadata.logged_time_dt} have the times to the microsecond.
+ * <p>The activity is the last word of the action that names one ({@code volume_create} is Create); otherwise it is Other, with the action
+ * as its name. The outcomes {@code success} and {@code failure}, and a few synonyms, become status ids; any other outcome is Other.
+ * Required fields that the record lacks are {@code Unknown}. Nothing is lost: {@code api.operation} and {@code status_code} have the
+ * original words, {@code unmapped} has the fields without a place in the schema, and {@code time_dt} and {@code metadata.logged_time_dt}
+ * have the times to the microsecond.
  */
 final class OcsfEvent {
 
@@ -158,7 +157,7 @@ final class OcsfEvent {
         json.writeEndArray();
     }
 
-    /** An entity of the schema has at least one of the two. */
+    /** The schema requires at least one of id and name. */
     private static void writeIdAndName(@Nullable Party party, JsonGenerator json) throws IOException {
         if (party == null || (party.id() == null && party.name() == null)) {
             json.writeStringField("name", UNKNOWN);

@@ -1,4 +1,4 @@
-/** Whole feeds as files: NDJSON, CSV, CloudEvents and OCSF, streamed. */
+/** Exports of whole feeds: NDJSON, CSV, CloudEvents and OCSF, streamed. */
 @NullMarked
 package dev.annals.edges.export;
 

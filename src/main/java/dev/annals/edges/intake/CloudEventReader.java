@@ -38,27 +38,26 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads records from CloudEvents, as docs/cloudevents.md has it. An event of the service's own holds a record as its data, which is
- * taken as it is; any other event becomes a record whose action is its type. The record is read by the {@link RecordReader}, whose
- * rules hold: what is wrong is named by its place in the body.
+ * Reads records from CloudEvents, as docs/cloudevents.md describes. An event of the service's own type contains a record as its data. Any
+ * other event becomes a record whose action is the event's type. The {@link RecordReader} then reads the record; problems name the place in
+ * the body.
  *
- * <p>Values are passed on as the bytes that came, so that no number changes on the way.
+ * <p>Values are copied as bytes, so that no number changes.
  */
 final class CloudEventReader {
 
-    /** What the names of headers begin with that are attributes in binary mode. */
+    /** The prefix of attributes in binary mode. */
     static final String HEADER = "ce-";
 
     private static final String OWN = "dev.annals.record.";
-    /** What only the service says of a record; where it is taken in again, that is said anew. */
+    /** Fields that only the service sets; it sets them anew when it takes a record back. */
     private static final Set<String> SET_BY_THE_SERVICE =
             Set.of("sequence_id", "recorded_at", "recorded_by", "redacted");
 
     private static final int MAX_ATTRIBUTES = 100;
     private static final int MAX_ATTRIBUTE_CHARACTERS = 4_096;
-    /** As CloudEvents has it. */
     private static final Pattern ATTRIBUTE = Pattern.compile("[a-z0-9]{1,64}");
-    /** Those that are no text are an extension's. */
+    /** Attributes that must be texts. Extensions may also be numbers and booleans. */
     private static final Set<String> TEXTS = Set.of(
             "specversion",
             "id",
@@ -109,7 +108,7 @@ final class CloudEventReader {
                         "has an attribute whose name is none: it has 1 to 64 letters from a to z and digits");
                 require(texts.size() < MAX_ATTRIBUTES, "", "may have " + MAX_ATTRIBUTES + " attributes");
                 String text = decoded(header.getValue(), "/" + attribute);
-                require(texts.put(attribute, text) == null, "/" + attribute, "is there twice");
+                require(texts.put(attribute, text) == null, "/" + attribute, "occurs twice");
             }
         }
         String type = headers.get(HttpHeaders.CONTENT_TYPE);
@@ -150,9 +149,8 @@ final class CloudEventReader {
     }
 
     /**
-     * The value of a header as the HTTP binding of CloudEvents has it: quotes are taken off, and what is percent-encoded is
-     * decoded once. A percent sign without two hexadecimal digits is itself, and bytes may stand as they are: some senders do not
-     * encode them.
+     * Decodes a header according to the HTTP binding of CloudEvents: it removes quotes and decodes percent-encoding once. A percent
+     * sign without two hexadecimal digits stays. Bytes that are not encoded are accepted, because some senders do not encode them.
      */
     private static String decoded(String value, String pointer) {
         String text = value.strip();
@@ -215,7 +213,7 @@ final class CloudEventReader {
         }
         try (JsonParser json = JSON.createParser(bytes)) {
             if (json.nextToken() == null) {
-                throw new ProblemException(ProblemType.MALFORMED_JSON, "There is no JSON here: send an event");
+                throw new ProblemException(ProblemType.MALFORMED_JSON, "The body is empty: send an event");
             }
             T read = body.read(json);
             if (json.nextToken() != null) {
@@ -249,7 +247,7 @@ final class CloudEventReader {
                 .withErrors(List.of(new FieldError(pointer, why))));
     }
 
-    /** One JSON value in a body, as it came. */
+    /** The bytes of one JSON value in a body. */
     private static final class Raw {
         private final byte[] body;
         private final int from;
@@ -269,7 +267,7 @@ final class CloudEventReader {
             return JSON.createParser(body, from, to - from);
         }
 
-        /** A value within this one, which is given as where the parser has it: that counts from where it began. */
+        /** A value within this one, of which the parser counts bytes from the beginning of this one. */
         Raw part(Raw value) {
             return new Raw(body, from + value.from, from + value.to);
         }
@@ -278,10 +276,10 @@ final class CloudEventReader {
     /**
      * An event.
      *
-     * @param pointer where it stands in the body
-     * @param texts its attributes, with numbers and booleans as their text
+     * @param pointer to the event in the body
+     * @param texts the attributes; numbers and booleans as text
      * @param data null if it has none
-     * @param fields those of the data, if that is an object
+     * @param fields of the data, if it is an object
      */
     private record Event(
             String pointer,
@@ -375,7 +373,7 @@ final class CloudEventReader {
         return own ? read : read.asEvent();
     }
 
-    /** The record that one of the service's own events holds, without what the service has set. */
+    /** The record in an event of the service's own type, without the fields that the service sets. */
     private static byte[] own(String id, Map<String, Raw> fields) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         Map<String, Raw> sent = new LinkedHashMap<>(fields);
@@ -406,7 +404,7 @@ final class CloudEventReader {
         out.write(':');
     }
 
-    /** A text from JSON may hold half of a surrogate pair, which is written as an escape, and refused with the record. */
+    /** Writes a text as JSON. Half of a surrogate pair becomes an escape, and the {@link RecordReader} refuses it. */
     private static byte[] quoted(String text) {
         StringBuilder json = new StringBuilder("\"");
         for (int i = 0; i < text.length(); i++) {
@@ -420,7 +418,7 @@ final class CloudEventReader {
         return json.append('"').toString().getBytes(StandardCharsets.UTF_8);
     }
 
-    /** A number's sequence. Its value is the service's: a record that is there has it, and any other one gets the next. */
+    /** Writes a number without its value, which the service sets: a stored record has one, and a new record gets the next. */
     private static void withoutValue(Raw number, ByteArrayOutputStream out) {
         try (JsonParser json = number.parser()) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
@@ -445,7 +443,7 @@ final class CloudEventReader {
         }
     }
 
-    /** A record of somebody else's event: {@code type} is what was done, and all that has no field goes into metadata. */
+    /** A record from any other event: {@code type} is the action, and attributes without a field become metadata. */
     private static byte[] other(UUID id, Event event) {
         Map<String, String> left = new LinkedHashMap<>(event.texts());
         left.remove("specversion");
@@ -505,7 +503,7 @@ final class CloudEventReader {
         return out.toByteArray();
     }
 
-    /** The id that source and id always give: together they say which event it is, also where the id is a UUID. */
+    /** The record's id, made from source and id, which identify the event together. The id alone does not, even if it is a UUID. */
     private static UUID id(String id, String source) {
         MessageDigest digest = LogMapping.sha256();
         byte[] from = source.getBytes(StandardCharsets.UTF_8);
@@ -516,7 +514,7 @@ final class CloudEventReader {
         return LogMapping.customUuid(hash.getLong(), hash.getLong());
     }
 
-    /** What is wrong with a record, as what is wrong with its event. */
+    /** Turns pointers into the record into pointers into the event. */
     private static Problem inEvent(Problem problem, Event event, boolean own) {
         if (problem.errors().isEmpty()) {
             return Problem.of(ProblemType.INVALID_RECORD, problem.detail())

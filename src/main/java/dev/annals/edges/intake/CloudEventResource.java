@@ -21,8 +21,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * {@code POST /v1/cloudevents}, and the same path with {@code /batch}: records as CloudEvents 1.0, one in structured JSON mode
- * or in binary mode, several in batched JSON mode. They are answered like one record and a batch.
+ * {@code POST /v1/cloudevents}: one CloudEvents 1.0 event in structured JSON mode or binary mode. {@code POST /v1/cloudevents/batch}:
+ * several in batched JSON mode. The answers are those of an append of one record or a batch.
  */
 @Path("/v1/cloudevents")
 @Produces(MediaType.APPLICATION_JSON)
@@ -70,7 +70,7 @@ public class CloudEventResource {
         return appends.append(http, uri, request, isBinary(http) ? binary(http) : one);
     }
 
-    /** As CloudEvents has it, the media types of its own say that an event is in the body; otherwise it is in the headers. */
+    /** According to CloudEvents, its own media types mean structured mode, and others binary mode. */
     private static boolean isBinary(HttpServerRequest http) {
         String type = http.getHeader(HttpHeaders.CONTENT_TYPE);
         return http.headers().contains(CloudEventReader.HEADER + "specversion")

@@ -5,8 +5,8 @@ import dev.annals.core.append.AppendBounds;
 import dev.annals.core.append.Appends;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordReader;
-import dev.annals.edges.intake.LogRecord.Place;
 import dev.annals.edges.intake.LogRecord.Refusal;
+import dev.annals.edges.intake.LogRecord.Slice;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemType;
 import io.smallrye.mutiny.Uni;
@@ -20,14 +20,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /**
- * Stores the log records of one request, in their order, some at a time: those are read, mapped and appended before the next ones
- * are looked at. If the service gives up on the way, some are stored; sent again, they are found.
+ * Stores the log records of one request in their order, a chunk at a time: a chunk is read, mapped and appended before the next one is
+ * read. If the service fails between chunks, some log records are stored. When the sender repeats the request, they are recognized.
  *
- * <p>Everything happens on the request's own event loop.
+ * <p>Everything runs on the request's event loop.
  */
 final class LogBatch {
 
-    /** How many refused log records the answer names; further ones are only counted. */
+    /** The most refused log records that the answer names; further ones are only counted. */
     private static final int NAMED_REFUSALS = 20;
 
     private static final int MAX_REASON = 200;
@@ -35,7 +35,7 @@ final class LogBatch {
     private final Caller caller;
     private final LogEncoding encoding;
     private final byte[] body;
-    private final List<Place> places;
+    private final List<Slice> slices;
     private final LogMapping mapping;
     private final Appends appends;
     private final AppendBounds bounds;
@@ -49,7 +49,7 @@ final class LogBatch {
             Caller caller,
             LogEncoding encoding,
             byte[] body,
-            List<Place> places,
+            List<Slice> slices,
             LogMapping mapping,
             Appends appends,
             AppendBounds bounds,
@@ -57,22 +57,22 @@ final class LogBatch {
         this.caller = caller;
         this.encoding = encoding;
         this.body = body;
-        this.places = places;
+        this.slices = slices;
         this.mapping = mapping;
         this.appends = appends;
         this.bounds = bounds;
         this.loop = loop;
     }
 
-    /** How many bytes of records are made at a time at most. */
+    /** The most bytes of records in memory at a time. */
     static long mostBytes(AppendBounds bounds) {
         return bounds.bulkBytes() + RecordReader.MAX_SENT_BYTES;
     }
 
-    /** What became of those that are not stored: how many there are, and what is wrong with the first. */
+    /** The refused log records: their number, and what is wrong with the first of them. */
     record Refused(int count, String message) {}
 
-    /** Fails with a problem if the database or the queue takes no records now. */
+    /** Stores all log records. Fails with a problem if the database or the queue takes no records now. */
     Uni<Refused> store() {
         return Uni.createFrom().completionStage(() -> {
             storeNext();
@@ -80,8 +80,8 @@ final class LogBatch {
         });
     }
 
-    /** Records that are appended together. Of log records that are one record, all indexes are kept. */
-    private static final class Some {
+    /** Records to append together. Several log records may be the same record; it has the indexes of all of them. */
+    private static final class Chunk {
         final List<AuditRecord> records = new ArrayList<>();
         final List<List<Integer>> indexes = new ArrayList<>();
         final Map<UUID, Integer> byId = new HashMap<>();
@@ -104,33 +104,33 @@ final class LogBatch {
 
     private void storeNext() {
         try {
-            Some some = new Some();
-            while (at < places.size()
-                    && some.records.size() < bounds.bulkRecords()
-                    && some.bytes < bounds.bulkBytes()) {
-                Place place = places.get(at);
+            Chunk chunk = new Chunk();
+            while (at < slices.size()
+                    && chunk.records.size() < bounds.bulkRecords()
+                    && chunk.bytes < bounds.bulkBytes()) {
+                Slice slice = slices.get(at);
                 try {
-                    some.add(mapping.record(encoding.read(body, place), place.shared()), at, place.length());
+                    chunk.add(mapping.record(encoding.read(body, slice), slice.shared()), at, slice.length());
                 } catch (Refusal e) {
                     refuse(at, e.reason());
                 }
                 at++;
             }
-            append(some);
+            append(chunk);
         } catch (RuntimeException e) {
             done.completeExceptionally(e);
         }
     }
 
-    private void append(Some some) {
-        appends.appendEach(caller, "otlp", some.records, some.bytes)
+    private void append(Chunk chunk) {
+        appends.appendEach(caller, "otlp", chunk.records, chunk.bytes)
                 .emitOn(loop)
                 .subscribe()
                 .with(
                         problems -> {
                             problems.forEach((place, problem) ->
-                                    some.indexes.get(place).forEach(index -> refuse(index, reason(problem))));
-                            if (at < places.size()) {
+                                    chunk.indexes.get(place).forEach(index -> refuse(index, reason(problem))));
+                            if (at < slices.size()) {
                                 storeNext();
                             } else {
                                 done.complete(new Refused(refused, message()));
@@ -154,7 +154,7 @@ final class LogBatch {
         }
     }
 
-    /** A reason that may hold names which somebody sent: on one line, and not too long. */
+    /** A reason, which may contain names from the sender, on one line and shortened. */
     private static String shown(String reason) {
         StringBuilder shown = new StringBuilder();
         reason.codePoints()

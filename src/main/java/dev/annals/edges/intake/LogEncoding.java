@@ -1,23 +1,23 @@
 package dev.annals.edges.intake;
 
-import dev.annals.edges.intake.LogRecord.Place;
 import dev.annals.edges.intake.LogRecord.Refusal;
+import dev.annals.edges.intake.LogRecord.Slice;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import jakarta.ws.rs.core.MediaType;
 import java.util.List;
 
 /**
- * One of the two encodings of OTLP. A body is read in two steps: first it is found where its log records are, then each is read
- * when it is its turn. So a log record that cannot be read keeps no other from being stored, and few are in memory at a time.
+ * One of the two encodings of OTLP. A body is read in two steps: the first finds its log records, the second reads one of them. A log
+ * record that cannot be read therefore does not prevent the others from being stored, and few are in memory at a time.
  */
 sealed interface LogEncoding permits LogProtobuf, LogJson {
 
-    /** How long a log record, a resource or a scope may be. As JSON, which says the type of each value, it is longer than a record. */
+    /** The longest log record, resource or scope. JSON of OTLP names the type of each value, so it is longer than a record. */
     int MAX_BYTES = 524_280;
-    /** How deeply values may be nested: more than metadata may. */
+    /** The deepest nesting of values: more than metadata may have. */
     int MAX_DEPTH = 40;
-    /** How many values a log record, a resource or a scope may have: as many as metadata may. */
+    /** The most values of a log record, resource or scope: as many as metadata may have. */
     int MAX_VALUES = 4_096;
 
     MediaType type();
@@ -25,22 +25,22 @@ sealed interface LogEncoding permits LogProtobuf, LogJson {
     /**
      * Finds the log records of a body, in their order.
      *
-     * @param most how many there may be
+     * @param most the most log records
      * @throws ProblemException {@code malformed-json}, {@code malformed-encoding} or {@code too-many-records}
      */
-    List<Place> places(byte[] body, int most);
+    List<Slice> find(byte[] body, int most);
 
     /**
-     * Reads one of them.
+     * Reads one log record.
      *
      * @throws Refusal if it cannot be read
      */
-    LogRecord read(byte[] body, Place place) throws Refusal;
+    LogRecord read(byte[] body, Slice slice) throws Refusal;
 
-    /** What a request is answered with of which so many log records were refused. */
+    /** The answer to a request of which some log records were refused. */
     byte[] answer(long refused, String message);
 
-    /** Refuses one log record more than there may be. */
+    /** Refuses a log record beyond the most of a request. */
     static void requireRoom(int taken, int most) {
         if (taken >= most) {
             throw new ProblemException(
@@ -50,7 +50,7 @@ sealed interface LogEncoding permits LogProtobuf, LogJson {
         }
     }
 
-    /** Refuses what is too long to be read. */
+    /** Refuses a part longer than {@link #MAX_BYTES}. */
     static void requireShort(int from, int to, String what) throws Refusal {
         if (to - from > MAX_BYTES) {
             throw new Refusal(what + " has more than " + MAX_BYTES + " bytes");

@@ -17,9 +17,9 @@ import com.fasterxml.jackson.databind.node.LongNode;
 import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
-import dev.annals.edges.intake.LogRecord.Place;
 import dev.annals.edges.intake.LogRecord.Refusal;
 import dev.annals.edges.intake.LogRecord.Shared;
+import dev.annals.edges.intake.LogRecord.Slice;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
@@ -39,11 +39,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * OTLP as JSON: protobuf's JSON mapping, except that ids are hexadecimal. What is unknown is skipped, as the specification wants it.
+ * OTLP as JSON: protobuf's JSON mapping, except that ids are hexadecimal. Unknown fields are skipped, as the specification requires.
  */
 final class LogJson implements LogEncoding {
 
-    /** A value is three levels of objects and arrays within the one that it is in. */
+    /** Each nested value takes up to three levels of objects and arrays. */
     private static final JsonFactory FACTORY = JsonFactory.builder()
             .disable(JsonFactory.Feature.CHARSET_DETECTION)
             .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
@@ -68,12 +68,12 @@ final class LogJson implements LogEncoding {
         return RequestBodies.JSON;
     }
 
-    /** From {@code from} to before {@code to}. */
+    /** Bytes from {@code from} to before {@code to}. */
     private record Range(int from, int to) {}
 
     @Override
-    public List<Place> places(byte[] body, int most) {
-        List<Place> places = new ArrayList<>();
+    public List<Slice> find(byte[] body, int most) {
+        List<Slice> slices = new ArrayList<>();
         try (JsonParser json = FACTORY.createParser(body)) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
                 throw malformed("it is no object with resourceLogs");
@@ -82,7 +82,7 @@ final class LogJson implements LogEncoding {
                 boolean logs = json.currentName().equals("resourceLogs");
                 if (isArray(json, logs, "resourceLogs")) {
                     while (isObject(json, "resourceLogs")) {
-                        resourceLogs(body, json, places, most);
+                        resourceLogs(body, json, slices, most);
                     }
                 }
             }
@@ -98,10 +98,10 @@ final class LogJson implements LogEncoding {
         } catch (IOException e) {
             throw new UncheckedIOException("Bytes in memory cannot fail to be read", e);
         }
-        return places;
+        return slices;
     }
 
-    /** Goes to the next field's value; true if it is an array that is wanted. What is not wanted is skipped; null is nothing. */
+    /** Goes to the value of the field, and returns whether it is a wanted array. Skips unwanted values; null is an empty array. */
     private static boolean isArray(JsonParser json, boolean wanted, String what) throws IOException {
         JsonToken value = json.nextToken();
         if (!wanted) {
@@ -114,7 +114,7 @@ final class LogJson implements LogEncoding {
         return value == JsonToken.START_ARRAY;
     }
 
-    /** Goes to the next element of an array of objects; false at its end. */
+    /** Goes to the next element of an array of objects. Returns false at its end. */
     private static boolean isObject(JsonParser json, String what) throws IOException {
         JsonToken element = json.nextToken();
         if (element != JsonToken.START_OBJECT && element != JsonToken.END_ARRAY) {
@@ -123,20 +123,20 @@ final class LogJson implements LogEncoding {
         return element == JsonToken.START_OBJECT;
     }
 
-    /** The current object, to whose end this goes. */
+    /** Goes to the end of the current object, and returns its bytes. */
     private static Range range(JsonParser json) throws IOException {
         int from = (int) json.currentTokenLocation().getByteOffset();
         json.skipChildren();
         return new Range(from, (int) json.currentLocation().getByteOffset());
     }
 
-    /** Where the log records of a scope are; what they share may come behind them. */
+    /** The log records of a scope, which may come before the scope in the JSON. */
     private record ScopeLogs(@Nullable Range scope, List<Range> records) {}
 
-    private static void resourceLogs(byte[] body, JsonParser json, List<Place> places, int most) throws IOException {
+    private static void resourceLogs(byte[] body, JsonParser json, List<Slice> slices, int most) throws IOException {
         @Nullable Range resource = null;
         List<ScopeLogs> scopes = new ArrayList<>();
-        int left = most - places.size();
+        int left = most - slices.size();
         while (json.nextToken() == JsonToken.FIELD_NAME) {
             String name = json.currentName();
             if (name.equals("resource")) {
@@ -159,7 +159,7 @@ final class LogJson implements LogEncoding {
         for (ScopeLogs logs : scopes) {
             Range scope = logs.scope();
             Shared all = scope == null ? shared : shared.with(() -> scope(body, scope));
-            logs.records().forEach(record -> places.add(new Place(record.from(), record.to(), all)));
+            logs.records().forEach(record -> slices.add(new Slice(record.from(), record.to(), all)));
         }
     }
 
@@ -227,8 +227,8 @@ final class LogJson implements LogEncoding {
     }
 
     @Override
-    public LogRecord read(byte[] body, Place place) throws Refusal {
-        JsonNode log = tree(body, place.from(), place.to(), "it");
+    public LogRecord read(byte[] body, Slice slice) throws Refusal {
+        JsonNode log = tree(body, slice.from(), slice.to(), "it");
         Values values = new Values("it");
         JsonNode logBody = log.path("body");
         return new LogRecord(
@@ -249,10 +249,10 @@ final class LogJson implements LogEncoding {
         return id.isTextual() ? LogMapping.idOrNull(id.textValue(), bytes) : null;
     }
 
-    /** Takes the values of one log record, resource or scope, and counts them. */
+    /** Reads and counts the values of one log record, resource or scope. */
     private static final class Values {
 
-        /** More than 64 bits have. */
+        /** More digits than 64 bits have. */
         private static final int MAX_DIGITS = 20;
 
         private static final Pattern NUMBER =
@@ -274,8 +274,7 @@ final class LogJson implements LogEncoding {
         }
 
         /**
-         * A whole number. Protobuf's JSON mapping takes a number and a text, with or without an exponent, as long as nothing is left
-         * behind the decimal point.
+         * A whole number. Protobuf's JSON mapping accepts a number or a text, with or without an exponent, if its value is whole.
          */
         static long number(JsonNode object, String field, boolean unsigned) throws Refusal {
             JsonNode value = object.path(field);
@@ -287,7 +286,7 @@ final class LogJson implements LogEncoding {
                 try {
                     BigDecimal number = value.isNumber() ? value.decimalValue() : new BigDecimal(value.asText());
                     long digits = (long) number.precision() - number.scale();
-                    // What is far out of the range is not written out.
+                    // A huge exponent must not be expanded.
                     BigInteger whole = digits > MAX_DIGITS && number.signum() != 0
                             ? BigInteger.ONE.shiftLeft(Long.SIZE)
                             : number.toBigIntegerExact();
@@ -361,7 +360,7 @@ final class LogJson implements LogEncoding {
                     : NullNode.instance;
         }
 
-        /** Protobuf's JSON mapping takes either alphabet, with or without padding; LogProtobuf writes the usual one. */
+        /** Normalizes base64: protobuf's JSON mapping accepts both alphabets, with or without padding. */
         private static String base64(String text) {
             try {
                 byte[] bytes = Base64.getDecoder().decode(text.replace('-', '+').replace('_', '/'));

@@ -34,16 +34,16 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a record from a log record, as docs/opentelemetry.md has it: attributes that begin with {@code audit.} are its fields,
- * everything else goes into its metadata. The record is written as JSON and read by the {@link RecordReader}, whose rules hold.
+ * Makes a record from a log record, as docs/opentelemetry.md describes: attributes with the prefix {@code audit.} are its fields, and
+ * everything else becomes metadata. The record is written as JSON and read by the {@link RecordReader}.
  *
- * <p>A log record without {@code audit.id} gets an id from its time and from a hash of all that is known of it. So two of them
- * are one record if they are equal in everything, to the nanosecond, wherever and whenever they are sent.
+ * <p>A log record without {@code audit.id} gets an id from its time and a hash of its content. Two log records are therefore one record
+ * if they are equal in everything, to the nanosecond.
  */
 final class LogMapping {
 
     private static final String PREFIX = "audit.";
-    /** Of each attribute, the field that it is: a field of a record, or of an object in it. */
+    /** The path of the field for each attribute. */
     private static final Map<String, String[]> FIELDS = Map.ofEntries(
             Map.entry("audit.id", new String[] {"id"}),
             Map.entry("audit.action", new String[] {"action"}),
@@ -58,7 +58,7 @@ final class LogMapping {
             Map.entry("audit.message", new String[] {"message"}),
             Map.entry("audit.number.sequence", new String[] {"number", "sequence"}));
 
-    /** Ids that are drawn otherwise have to begin with another name here: retries go on across releases. */
+    /** The prefix of the hash. Another way to make ids needs another prefix, because retries go on across releases. */
     private static final byte[] HASHED = "annals otlp 1\n".getBytes(StandardCharsets.US_ASCII);
 
     static final int TRACE_BYTES = 16;
@@ -67,7 +67,7 @@ final class LogMapping {
     private static final int NANOS = 1_000_000_000;
     private static final int NANOS_PER_MILLI = 1_000_000;
 
-    /** Sorted, so that a hash does not depend on the order of attributes. */
+    /** Sorts fields, so that a hash does not depend on the order of attributes. */
     private static final ObjectWriter SORTED = JsonMapper.builder()
             .enable(JsonNodeFeature.WRITE_PROPERTIES_SORTED)
             .build()
@@ -80,9 +80,9 @@ final class LogMapping {
     }
 
     /**
-     * The record that a log record is.
+     * Makes the record.
      *
-     * @throws Refusal if it is none
+     * @throws Refusal if the log record is no record
      */
     AuditRecord record(LogRecord log, Shared shared) throws Refusal {
         byte[] json = json(log, shared);
@@ -116,7 +116,7 @@ final class LogMapping {
         if (time != 0) {
             record.put("timestamp", timestamp(time));
         } else if (!record.hasNonNull("id")) {
-            throw new Refusal("it has neither audit.id nor a time: nothing tells it from another one like it");
+            throw new Refusal("it has neither audit.id nor a time, so it cannot be told from an equal one");
         }
         ObjectNode metadata = metadata(log, others, isMessage ? null : body);
         byte[] json = write(record, metadata, shared);
@@ -126,7 +126,7 @@ final class LogMapping {
     private static void put(String name, JsonNode value, ObjectNode record) throws Refusal {
         String[] path = FIELDS.get(name);
         if (path == null) {
-            throw new Refusal(name + " is no attribute that a record has");
+            throw new Refusal(name + " is no attribute of a record");
         }
         if (path.length == 1) {
             record.set(path[0], value);
@@ -205,7 +205,7 @@ final class LogMapping {
         }
     }
 
-    /** The same JSON with the id that the log record always has: its milliseconds, so that ids sort by time, and a hash. */
+    /** Adds the id: the time in milliseconds, so that ids sort by time, and a hash. Equal log records get equal ids. */
     private static byte[] withId(byte[] json, LogRecord log, long time) {
         MessageDigest digest = sha256();
         digest.update(HASHED);
@@ -223,7 +223,7 @@ final class LogMapping {
                 .array();
     }
 
-    /** A UUID of version 8, which says of its bits only that they are somebody's own. */
+    /** A UUID of version 8, whose bits have no standard meaning. */
     static UUID customUuid(long high, long low) {
         return new UUID((high & ~0xF000L) | 0x8000L, (low & 0x3FFF_FFFF_FFFF_FFFFL) | 0x8000_0000_0000_0000L);
     }
@@ -236,7 +236,7 @@ final class LogMapping {
         }
     }
 
-    /** What is wrong, in the words of a log record. */
+    /** The reason of a problem, in terms of the log record. */
     static String reason(Problem problem) {
         if (problem.errors().isEmpty()) {
             return problem.title() + ": " + problem.detail();
@@ -249,20 +249,20 @@ final class LogMapping {
         return name + " " + error.detail();
     }
 
-    /** Adds an attribute. */
+    /** Adds an attribute, which must not be there yet. */
     static void add(String key, JsonNode value, ObjectNode into) throws Refusal {
         if (into.has(key)) {
-            throw new Refusal(key + " is there twice");
+            throw new Refusal(key + " occurs twice");
         }
         into.set(key, value);
     }
 
-    /** A number, or the name of what is none. */
+    /** A number; NaN and infinities become texts. */
     static JsonNode number(double value) {
         return Double.isFinite(value) ? DoubleNode.valueOf(value) : TextNode.valueOf(Double.toString(value));
     }
 
-    /** A trace's or span's id, in lower case; none if it is not this many bytes in hexadecimal digits, or all zeros. */
+    /** A valid id of a trace or span in lower case; null if it has another length, is not hexadecimal, or is all zeros. */
     static @Nullable String idOrNull(String hex, int bytes) {
         boolean isHex = hex.length() == 2 * bytes && hex.chars().allMatch(HexFormat::isHexDigit);
         return isHex && hex.chars().anyMatch(c -> c != '0') ? hex.toLowerCase(Locale.ROOT) : null;

@@ -5,10 +5,10 @@ import jakarta.ws.rs.container.ContainerResponseContext;
 import jakarta.ws.rs.core.HttpHeaders;
 import org.jboss.resteasy.reactive.server.ServerResponseFilter;
 
-/** Says what is wrong in protobuf to whoever sends OTLP in protobuf: a Collector reads and logs nothing else. */
+/** Writes problems in protobuf to senders of OTLP in protobuf: a Collector reads and logs no other form. */
 public final class LogProblems {
 
-    /** Behind the filter that makes every error a problem. */
+    /** After the filter that turns each error into a problem. */
     private static final int PRIORITY = 1_000;
 
     @ServerResponseFilter(priority = PRIORITY)

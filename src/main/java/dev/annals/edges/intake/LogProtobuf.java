@@ -9,10 +9,10 @@ import com.fasterxml.jackson.databind.node.LongNode;
 import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
-import dev.annals.edges.intake.LogRecord.Place;
 import dev.annals.edges.intake.LogRecord.Refusal;
 import dev.annals.edges.intake.LogRecord.Shared;
-import dev.annals.edges.intake.WireReader.Malformed;
+import dev.annals.edges.intake.LogRecord.Slice;
+import dev.annals.edges.intake.ProtobufReader.Malformed;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import jakarta.ws.rs.core.MediaType;
@@ -28,8 +28,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * OTLP as protobuf: {@code ExportLogsServiceRequest} of opentelemetry-proto 1, of which the few fields are read that a record can
- * keep. What is unknown is skipped, as protobuf wants it.
+ * OTLP as protobuf: {@code ExportLogsServiceRequest} of opentelemetry-proto 1. Only the fields that a record can store are read. Unknown
+ * fields are skipped, as protobuf requires.
  */
 final class LogProtobuf implements LogEncoding {
 
@@ -44,13 +44,13 @@ final class LogProtobuf implements LogEncoding {
     }
 
     @Override
-    public List<Place> places(byte[] body, int most) {
-        List<Place> places = new ArrayList<>();
+    public List<Slice> find(byte[] body, int most) {
+        List<Slice> slices = new ArrayList<>();
         try {
-            WireReader request = new WireReader(body, 0, body.length);
+            ProtobufReader request = new ProtobufReader(body, 0, body.length);
             while (request.next()) {
                 if (request.field() == 1) {
-                    resourceLogs(body, request.message(), places, most);
+                    resourceLogs(body, request.message(), slices, most);
                 }
             }
         } catch (Malformed e) {
@@ -58,35 +58,35 @@ final class LogProtobuf implements LogEncoding {
                     ProblemType.MALFORMED_ENCODING,
                     "The body is no ExportLogsServiceRequest of OTLP as protobuf: " + e.getMessage());
         }
-        return places;
+        return slices;
     }
 
-    private static void resourceLogs(byte[] body, WireReader logs, List<Place> places, int most) {
-        @Nullable WireReader resource = null;
-        for (WireReader fields = again(body, logs); fields.next(); ) {
+    private static void resourceLogs(byte[] body, ProtobufReader logs, List<Slice> slices, int most) {
+        @Nullable ProtobufReader resource = null;
+        for (ProtobufReader fields = again(body, logs); fields.next(); ) {
             if (fields.field() == 1) {
                 resource = fields.message();
             }
         }
-        WireReader attributes = resource;
+        ProtobufReader attributes = resource;
         @Nullable Shared shared = null;
         while (logs.next()) {
             if (logs.field() == 2) {
-                WireReader scopeLogs = logs.message();
-                // Once for all of them, and not for resources without log records: there may be millions of either.
+                ProtobufReader scopeLogs = logs.message();
+                // Once for all log records, and not for resources without any: a body may have millions of either.
                 if (shared == null && hasRecords(again(body, scopeLogs))) {
                     shared = attributes == null
                             ? Shared.NOTHING
                             : Shared.of(() -> wellFormed("its resource", () -> resource(again(body, attributes))));
                 }
                 if (shared != null) {
-                    scopeLogs(body, shared, scopeLogs, places, most);
+                    scopeLogs(body, shared, scopeLogs, slices, most);
                 }
             }
         }
     }
 
-    private static boolean hasRecords(WireReader scopeLogs) {
+    private static boolean hasRecords(ProtobufReader scopeLogs) {
         while (scopeLogs.next()) {
             if (scopeLogs.field() == 2) {
                 return true;
@@ -95,14 +95,14 @@ final class LogProtobuf implements LogEncoding {
         return false;
     }
 
-    private static void scopeLogs(byte[] body, Shared resource, WireReader logs, List<Place> places, int most) {
-        @Nullable WireReader scope = null;
-        for (WireReader fields = again(body, logs); fields.next(); ) {
+    private static void scopeLogs(byte[] body, Shared resource, ProtobufReader logs, List<Slice> slices, int most) {
+        @Nullable ProtobufReader scope = null;
+        for (ProtobufReader fields = again(body, logs); fields.next(); ) {
             if (fields.field() == 1) {
                 scope = fields.message();
             }
         }
-        WireReader named = scope;
+        ProtobufReader named = scope;
         @Nullable Shared shared = null;
         while (logs.next()) {
             if (logs.field() == 2) {
@@ -111,15 +111,15 @@ final class LogProtobuf implements LogEncoding {
                             ? resource
                             : resource.with(() -> wellFormed("its scope", () -> scope(again(body, named))));
                 }
-                WireReader record = logs.message();
-                LogEncoding.requireRoom(places.size(), most);
-                places.add(new Place(record.from(), record.end(), shared));
+                ProtobufReader record = logs.message();
+                LogEncoding.requireRoom(slices.size(), most);
+                slices.add(new Slice(record.from(), record.end(), shared));
             }
         }
     }
 
-    private static WireReader again(byte[] body, WireReader message) {
-        return new WireReader(body, message.from(), message.end());
+    private static ProtobufReader again(byte[] body, ProtobufReader message) {
+        return new ProtobufReader(body, message.from(), message.end());
     }
 
     private static ObjectNode wellFormed(String what, LogRecord.Reading reading) throws Refusal {
@@ -130,7 +130,7 @@ final class LogProtobuf implements LogEncoding {
         }
     }
 
-    private static ObjectNode resource(WireReader fields) throws Refusal {
+    private static ObjectNode resource(ProtobufReader fields) throws Refusal {
         LogEncoding.requireShort(fields.from(), fields.end(), "its resource");
         Values values = new Values("its resource");
         ObjectNode attributes = JSON.objectNode();
@@ -142,7 +142,7 @@ final class LogProtobuf implements LogEncoding {
         return attributes;
     }
 
-    private static ObjectNode scope(WireReader fields) throws Refusal {
+    private static ObjectNode scope(ProtobufReader fields) throws Refusal {
         LogEncoding.requireShort(fields.from(), fields.end(), "its scope");
         Values values = new Values("its scope");
         ObjectNode scope = JSON.objectNode();
@@ -162,16 +162,16 @@ final class LogProtobuf implements LogEncoding {
     }
 
     @Override
-    public LogRecord read(byte[] body, Place place) throws Refusal {
-        LogEncoding.requireShort(place.from(), place.to(), "it");
+    public LogRecord read(byte[] body, Slice slice) throws Refusal {
+        LogEncoding.requireShort(slice.from(), slice.to(), "it");
         try {
-            return read(new WireReader(body, place.from(), place.to()));
+            return read(new ProtobufReader(body, slice.from(), slice.to()));
         } catch (Malformed e) {
             throw new Refusal("it is malformed: " + e.getMessage());
         }
     }
 
-    private static LogRecord read(WireReader fields) throws Refusal {
+    private static LogRecord read(ProtobufReader fields) throws Refusal {
         Values values = new Values("it");
         ObjectNode texts = JSON.objectNode();
         ObjectNode attributes = JSON.objectNode();
@@ -220,7 +220,7 @@ final class LogProtobuf implements LogEncoding {
         return copy;
     }
 
-    /** Takes the values of one log record, resource or scope, and counts them. */
+    /** Reads and counts the values of one log record, resource or scope. */
     private static final class Values {
 
         private final String what;
@@ -230,11 +230,11 @@ final class LogProtobuf implements LogEncoding {
             this.what = what;
         }
 
-        void text(WireReader field, String name, ObjectNode into) throws Refusal {
+        void text(ProtobufReader field, String name, ObjectNode into) throws Refusal {
             into.put(name, text(field));
         }
 
-        void attribute(WireReader pair, ObjectNode into, int depth) throws Refusal {
+        void attribute(ProtobufReader pair, ObjectNode into, int depth) throws Refusal {
             String key = "";
             JsonNode value = NullNode.instance;
             while (pair.next()) {
@@ -247,7 +247,7 @@ final class LogProtobuf implements LogEncoding {
             LogMapping.add(key, value, into);
         }
 
-        JsonNode value(WireReader any, int depth) throws Refusal {
+        JsonNode value(ProtobufReader any, int depth) throws Refusal {
             if (depth > MAX_DEPTH) {
                 throw new Refusal(what + " has values that are nested too deeply");
             }
@@ -270,7 +270,7 @@ final class LogProtobuf implements LogEncoding {
             return value;
         }
 
-        private ArrayNode array(WireReader values, int depth) throws Refusal {
+        private ArrayNode array(ProtobufReader values, int depth) throws Refusal {
             ArrayNode array = JSON.arrayNode();
             while (values.next()) {
                 if (values.field() == 1) {
@@ -280,7 +280,7 @@ final class LogProtobuf implements LogEncoding {
             return array;
         }
 
-        private ObjectNode object(WireReader pairs, int depth) throws Refusal {
+        private ObjectNode object(ProtobufReader pairs, int depth) throws Refusal {
             ObjectNode object = JSON.objectNode();
             while (pairs.next()) {
                 if (pairs.field() == 1) {
@@ -290,7 +290,7 @@ final class LogProtobuf implements LogEncoding {
             return object;
         }
 
-        private String text(WireReader field) throws Refusal {
+        private String text(ProtobufReader field) throws Refusal {
             String text = field.text();
             if (text == null) {
                 throw new Refusal(what + " has a text that is not UTF-8");
@@ -304,7 +304,7 @@ final class LogProtobuf implements LogEncoding {
     public byte[] answer(long refused, String message) {
         ByteArrayOutputStream partial = new ByteArrayOutputStream();
         if (refused > 0) {
-            partial.write(1 << 3 | WireReader.VARINT);
+            partial.write(1 << 3 | ProtobufReader.VARINT);
             varint(refused, partial);
             bytes(2, message.getBytes(StandardCharsets.UTF_8), partial);
         }
@@ -315,7 +315,7 @@ final class LogProtobuf implements LogEncoding {
         return answer.toByteArray();
     }
 
-    /** A problem, which is given as its JSON, as {@code google.rpc.Status}, of whose fields a Collector shows the message. */
+    /** A problem as {@code google.rpc.Status}, of which a Collector shows the message. */
     static byte[] status(byte[] problem) {
         ByteArrayOutputStream status = new ByteArrayOutputStream();
         bytes(2, message(problem).getBytes(StandardCharsets.UTF_8), status);
@@ -332,7 +332,7 @@ final class LogProtobuf implements LogEncoding {
     }
 
     private static void bytes(int field, byte[] value, ByteArrayOutputStream out) {
-        out.write(field << 3 | WireReader.BYTES);
+        out.write(field << 3 | ProtobufReader.BYTES);
         varint(value.length, out);
         out.writeBytes(value);
     }

@@ -5,15 +5,15 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A log record of OpenTelemetry's data model, with its values as JSON: bytes are base64, and what is no finite number is a text.
+ * A log record of OpenTelemetry's data model, with its values as JSON: bytes are base64, and NaN and infinities are texts.
  *
- * @param time when it happened, in nanoseconds since 1970, unsigned; 0 if that is not known
- * @param observedTime when it was collected, likewise
+ * @param time of the event, in nanoseconds since 1970, unsigned; 0 if unknown
+ * @param observedTime of the collection, likewise
  * @param severityNumber 0 if it has none
  * @param body null if it has none
  * @param traceId 32 hexadecimal digits in lower case; null if it has none, or an invalid one
  * @param spanId 16 of them; likewise
- * @param droppedAttributes how many attributes the sender had, and did not send
+ * @param droppedAttributes the number of attributes that the sender left out
  */
 record LogRecord(
         long time,
@@ -28,11 +28,11 @@ record LogRecord(
         long droppedAttributes) {
 
     /**
-     * What some log records have in common, as JSON.
+     * The resource and scope of some log records, as JSON.
      *
-     * @param resource the attributes of their resource; null if it has none
-     * @param scope what is known of their scope; null if that is nothing
-     * @param fault why either cannot be read, so that none of the log records can be mapped
+     * @param resource the attributes of the resource; null if it has none
+     * @param scope the fields of the scope; null if it has none
+     * @param fault why either cannot be read, which refuses all these log records
      */
     record Shared(
             @Nullable String resource,
@@ -41,7 +41,7 @@ record LogRecord(
 
         static final Shared NOTHING = new Shared(null, null, null);
 
-        /** The same for log records that have this scope, too. */
+        /** Adds a scope. */
         Shared with(Reading read) {
             if (fault != null) {
                 return this;
@@ -54,7 +54,7 @@ record LogRecord(
             }
         }
 
-        /** The log records of a resource. */
+        /** A resource without a scope. */
         static Shared of(Reading read) {
             try {
                 ObjectNode attributes = read.get();
@@ -75,16 +75,16 @@ record LogRecord(
         ObjectNode get() throws Refusal;
     }
 
-    /** Where a log record is in a body. */
-    record Place(int from, int to, Shared shared) {
+    /** The bytes of a log record in a body, from {@code from} to before {@code to}. */
+    record Slice(int from, int to, Shared shared) {
 
-        /** About how long the record is as JSON that the log record is, with what it shares. */
+        /** The approximate length of the record as JSON, with its resource and scope. */
         long length() {
             return to - from + shared.length();
         }
     }
 
-    /** Why a log record is not stored. */
+    /** The reason why a log record is not stored. */
     static final class Refusal extends Exception {
         private static final long serialVersionUID = 1;
 

@@ -7,7 +7,7 @@ import dev.annals.access.limits.Usage;
 import dev.annals.core.append.AppendBounds;
 import dev.annals.core.append.Appends;
 import dev.annals.core.record.RecordReader;
-import dev.annals.edges.intake.LogRecord.Place;
+import dev.annals.edges.intake.LogRecord.Slice;
 import dev.annals.kernel.http.BodyConfig;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemException;
@@ -35,8 +35,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * {@code POST /v1/logs}: log records by OTLP over HTTP, as an OpenTelemetry Collector or SDK sends them.
  *
- * <p>OTLP's senders try again after 429 and 503 alone, and drop what is answered otherwise. So whatever may pass is answered with
- * 503 here: a body that was too slow, and a fault of the service.
+ * <p>Senders of OTLP try again after 429 and 503 only, and drop the log records after any other error. Temporary failures are therefore
+ * answered with 503 here: a body that was too slow, and an internal error.
  */
 @Path(LogsResource.PATH)
 @Produces({MediaType.APPLICATION_JSON, "application/x-protobuf"})
@@ -44,12 +44,12 @@ public class LogsResource {
 
     static final String PATH = "/v1/logs";
 
-    /** How many log records one request may have: collectors send batches of some thousand. */
+    /** The most log records of a request: collectors send batches of some thousand. */
     private static final int MAX_RECORDS = 20_000;
 
     private static final String TYPES =
             "Send an ExportLogsServiceRequest of OTLP, with the header Content-Type: application/x-protobuf or application/json.";
-    /** How many times the longest body the records may have that are made of one, with what they share repeated in each. */
+    /** The most bytes of a request's records, as a multiple of the longest body: each record repeats its resource and scope. */
     private static final int MAX_GROWTH = 4;
 
     static final LogEncoding PROTOBUF = new LogProtobuf();
@@ -80,14 +80,14 @@ public class LogsResource {
         this.vertx = vertx;
     }
 
-    /** Stores each log record that is a record, and says what the others lack. */
+    /** Stores each log record that is a record, and answers with the faults of the others. */
     @POST
     @Requires(Scope.WRITE)
     public Uni<Response> appendOtlpLogs(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
-        // Before the body is read: it would be in vain.
+        // Before the body is read, which would be in vain.
         usage.requireRoom(caller);
         LogEncoding encoding = encoding(http.getHeader(HttpHeaders.CONTENT_TYPE));
         var context = vertx.getOrCreateContext();
@@ -100,7 +100,7 @@ public class LogsResource {
                         caller.projectId(),
                         body -> store(caller, encoding, body, loop))
                 .onFailure()
-                .transform(LogsResource::worthAnotherTry);
+                .transform(LogsResource::asUnavailable);
     }
 
     /** The encoding of a request with this media type. */
@@ -112,10 +112,10 @@ public class LogsResource {
     }
 
     private Uni<Response> store(Caller caller, LogEncoding encoding, byte[] body, Executor loop) {
-        List<Place> places = encoding.places(body, MAX_RECORDS);
+        List<Slice> slices = encoding.find(body, MAX_RECORDS);
         long bytes = 0;
-        for (Place place : places) {
-            bytes += place.length();
+        for (Slice slice : slices) {
+            bytes += slice.length();
         }
         if (bytes > (long) MAX_GROWTH * limits.maxBytes()) {
             throw new ProblemException(
@@ -123,13 +123,13 @@ public class LogsResource {
                     "The log records have " + bytes
                             + " bytes with what each has of its resource and scope: send fewer at a time.");
         }
-        usage.append(caller, places.size(), bytes);
+        usage.append(caller, slices.size(), bytes);
         RequestBodies.Held memory = bodies.held(caller.projectId(), LogBatch.mostBytes(bounds));
         if (!memory.cover(Math.min(bytes, LogBatch.mostBytes(bounds)))) {
             memory.close();
             throw RequestBodies.noMemory();
         }
-        return new LogBatch(caller, encoding, body, places, mapping, appends, bounds, loop)
+        return new LogBatch(caller, encoding, body, slices, mapping, appends, bounds, loop)
                 .store()
                 .onTermination()
                 .invoke(memory::close)
@@ -137,7 +137,8 @@ public class LogsResource {
                         .build());
     }
 
-    private static Throwable worthAnotherTry(Throwable failure) {
+    /** Makes a temporary failure one after which OTLP's senders try again. */
+    private static Throwable asUnavailable(Throwable failure) {
         Problem problem = ProblemMapper.of("POST " + PATH, failure);
         if (problem.type() != ProblemType.BODY_TOO_SLOW && problem.type() != ProblemType.INTERNAL_ERROR) {
             return failure;

@@ -1,4 +1,4 @@
-/** Records that come in formats of others: OTLP logs and CloudEvents. */
+/** Records in other formats: OTLP logs and CloudEvents. */
 @NullMarked
 package dev.annals.edges.intake;
 

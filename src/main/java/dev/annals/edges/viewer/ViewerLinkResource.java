@@ -22,7 +22,7 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.List;
 
-/** Links with which an application shows its customers their own records: {@code POST /v1/viewer-links}. */
+/** {@code POST /v1/viewer-links}: links with which an application shows its customers their own records. */
 @Path("/v1/viewer-links")
 @Produces(MediaType.APPLICATION_JSON)
 public class ViewerLinkResource {
@@ -39,7 +39,7 @@ public class ViewerLinkResource {
         this.links = links;
     }
 
-    /** Makes a link to the viewer. Its token is in the fragment, which browsers send to nobody. */
+    /** Makes a link to the viewer. Its token is in the fragment, which browsers never send. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Scope.LINK)

@@ -17,10 +17,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The viewer's files, from META-INF/resources. Quarkus would serve them, too, but would open the file for each client.
+ * Serves the viewer's files from META-INF/resources. Quarkus would open the file for each client; this keeps them in memory.
  *
- * <p>The page shows hostile text, so its policy is strict: only its own scripts, styles, pictures and API, no scripts made
- * from strings, and no frame around it but those of the origins that the settings name.
+ * <p>The page shows hostile text, so its Content-Security-Policy is strict: it allows only its own scripts, styles, pictures and API, no
+ * scripts made from strings, and frames only on pages of the origins in the settings.
  */
 @ApplicationScoped
 public class ViewerRoutes {
@@ -68,14 +68,14 @@ public class ViewerRoutes {
             "Referrer-Policy", "no-referrer",
             "Cross-Origin-Opener-Policy", "same-origin",
             "Cross-Origin-Resource-Policy", "same-origin",
-            // Cached, but checked by its ETag each time: a new release shows at once.
+            // Browsers cache a file and check its ETag each time, so that a new release shows at once.
             "Cache-Control", "no-cache");
 
-    /** Before the route of Quarkus that sends the files. */
+    /** Before the route of Quarkus for the same files. */
     private static final int ORDER = -1;
 
     private final String policy;
-    /** Read when a client first asks for them. */
+    /** By path; read at the first request. */
     private final Map<String, ProgramFile> read = new ConcurrentHashMap<>();
 
     ViewerRoutes(ViewerConfig config) {
@@ -100,7 +100,7 @@ public class ViewerRoutes {
             HEADERS.forEach(routing.response()::putHeader);
             routing.response().putHeader("Content-Security-Policy", policy);
             if (LaunchMode.current() == LaunchMode.DEVELOPMENT) {
-                // Quarkus shows what has been edited.
+                // Quarkus shows edits at once.
                 routing.next();
             } else {
                 read.computeIfAbsent(routing.normalizedPath(), ViewerRoutes::read)

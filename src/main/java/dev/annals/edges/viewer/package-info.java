@@ -1,4 +1,4 @@
-/** The viewer: static files under META-INF/resources, and how they are served. */
+/** The viewer: routes of its static files under META-INF/resources, and links to it. */
 @NullMarked
 package dev.annals.edges.viewer;
 

@@ -74,7 +74,7 @@ class OtlpLogsTest extends ProjectTest {
 
     /** The one field of a message that is a message or a text; empty if it is not there. */
     private static byte[] only(int field, byte[] message) {
-        WireReader fields = new WireReader(message, 0, message.length);
+        ProtobufReader fields = new ProtobufReader(message, 0, message.length);
         while (fields.next()) {
             if (fields.field() == field) {
                 ByteBuffer value = fields.bytes();
@@ -95,7 +95,7 @@ class OtlpLogsTest extends ProjectTest {
             assertThat(answer.body()).isEmpty();
             return "0";
         }
-        WireReader fields = new WireReader(partial, 0, partial.length);
+        ProtobufReader fields = new ProtobufReader(partial, 0, partial.length);
         assertThat(fields.next()).isTrue();
         return fields.varint() + " " + new String(only(2, partial), UTF_8);
     }
@@ -313,10 +313,10 @@ class OtlpLogsTest extends ProjectTest {
     @CsvSource(delimiter = '|', textBlock = """
                 "x": 1 | audit.actor.id=u | it has neither audit.id nor a time
                 "timeUnixNano": "5" | x=y | audit.action is required
-                "timeUnixNano": "5" | audit.action=a,audit.actor_id=u | audit.actor_id is no attribute that a record has
+                "timeUnixNano": "5" | audit.action=a,audit.actor_id=u | audit.actor_id is no attribute of a record
                 "timeUnixNano": "5" | audit.action=annals.x | audit.action must not begin with annals.
                 "timeUnixNano": "5" | audit.action=a,audit.id=1 | audit.id must be a UUID
-                "timeUnixNano": "5" | audit.action=a,audit.action=b | audit.action is there twice
+                "timeUnixNano": "5" | audit.action=a,audit.action=b | audit.action occurs twice
                 "timeUnixNano": "5" | audit.action=a,audit.ip_address=here | audit.ip_address must be
                 "timeUnixNano": "5" | audit.action=a,x=\\u0000 | metadata/attributes/x must not contain the NUL
                 "timeUnixNano": "5" | audit.action=a,x=\\ud800 | half of a surrogate pair

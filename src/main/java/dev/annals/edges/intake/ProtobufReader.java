@@ -7,12 +7,12 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the fields of one protobuf message, in place and without recursion: what is nested has a reader of its own, which cannot
- * leave the message's bytes. {@link #next} goes to the next field; then its value is taken, or skipped by the next {@link #next}.
+ * Reads the fields of one protobuf message, in place and without recursion. A nested message has a reader of its own, which cannot
+ * leave the bytes of that message. {@link #next} goes to the next field. A getter takes its value, or the next {@link #next} skips it.
  *
- * <p>Every method fails with {@link Malformed} where the bytes are no protobuf, or a field has another type than is asked for.
+ * <p>Every method throws {@link Malformed} if the bytes are no protobuf or the field has another type.
  */
-final class WireReader {
+final class ProtobufReader {
 
     static final int VARINT = 0;
     static final int FIXED64 = 1;
@@ -29,7 +29,7 @@ final class WireReader {
     private int type;
     private boolean pending;
 
-    /** What is no protobuf. */
+    /** The bytes are no protobuf. */
     static final class Malformed extends RuntimeException {
         private static final long serialVersionUID = 1;
 
@@ -39,7 +39,7 @@ final class WireReader {
     }
 
     /** A reader of the message in the bytes from {@code from} to before {@code end}. */
-    WireReader(byte[] bytes, int from, int end) {
+    ProtobufReader(byte[] bytes, int from, int end) {
         this.bytes = bytes;
         this.from = from;
         this.end = end;
@@ -54,7 +54,7 @@ final class WireReader {
         return end;
     }
 
-    /** Goes to the next field; false if there is none. */
+    /** Goes to the next field. Returns false at the end. */
     boolean next() {
         if (pending) {
             skip();
@@ -90,16 +90,16 @@ final class WireReader {
     }
 
     /** The current field as a message. */
-    WireReader message() {
+    ProtobufReader message() {
         take(BYTES);
         int length = length();
         int start = advance(length);
-        return new WireReader(bytes, start, start + length);
+        return new ProtobufReader(bytes, start, start + length);
     }
 
     /** The current field as bytes. */
     ByteBuffer bytes() {
-        WireReader value = message();
+        ProtobufReader value = message();
         return ByteBuffer.wrap(bytes, value.from, value.end - value.from);
     }
 
@@ -134,14 +134,14 @@ final class WireReader {
     private int length() {
         long length = readVarint();
         if (length < 0 || length > end - at) {
-            throw new Malformed("field " + field + " is longer than what it is in");
+            throw new Malformed("field " + field + " is longer than its message");
         }
         return (int) length;
     }
 
     private int advance(int length) {
         if (length > end - at) {
-            throw new Malformed("field " + field + " is longer than what it is in");
+            throw new Malformed("field " + field + " is longer than its message");
         }
         int start = at;
         at += length;

@@ -67,7 +67,7 @@ class DocumentsIT {
             "retention.md",
             "searching.md",
             "streaming.md",
-            "using-sequences.md",
+            "sequences.md",
             "writing.md");
 
     @TempDir
@@ -290,8 +290,8 @@ class DocumentsIT {
     }
 
     @Test
-    void usingSequences() throws Exception {
-        List<String> printed = runPage("using-sequences.md");
+    void sequences() throws Exception {
+        List<String> printed = runPage("sequences.md");
         assertThat(printed.get(0)).contains("{\"values\":[1,2,3]}");
         assertThat(printed.get(1)).contains("\"value\":4");
         assertThat(printed.get(2)).contains("(2 rows)");

@@ -66,7 +66,7 @@ final class BenchmarkOptions {
     int rounds = 3;
 
     @Option(names = "--output", description = "Where --all writes its table. Default: ${DEFAULT-VALUE}.")
-    Path output = Path.of("docs", "sequences.md");
+    Path output = Path.of("target", "sequences.md");
 
     BenchmarkOptions with(BenchmarkMode otherMode, int otherThreads) {
         BenchmarkOptions copy = new BenchmarkOptions();

@@ -24,7 +24,7 @@ public final class AppendBinds {
     }
 
     private static AppendBatch batch(UUID projectId, List<AuditRecord> records, SequentialGuid guids) {
-        return AppendBatch.together(List.of(new AppendRequest(projectId, TOKEN, records, 0)), guids);
+        return AppendBatch.whole(List.of(new AppendRequest(projectId, TOKEN, records, 0)), guids);
     }
 
     /** The values of $1, $2 … */

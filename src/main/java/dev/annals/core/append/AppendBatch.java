@@ -18,6 +18,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.IntFunction;
@@ -25,8 +26,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records of several requests, as one statement writes them: split into appends of at most {@value #APPEND_SIZE} records
- * of one project, each of which becomes one segment of its feed.
+ * The records of several requests that one statement writes. They are divided into appends of at most {@value #APPEND_SIZE}
+ * records of one project. Each append becomes one segment of its feed.
  */
 final class AppendBatch {
 
@@ -39,7 +40,7 @@ final class AppendBatch {
     /** A column of a record. */
     private record Column(String bind, Function<AuditRecord, @Nullable String> value) {}
 
-    /** The columns that are texts, as statements take them. */
+    /** The columns that are texts. */
     private static final List<Column> TEXTS = List.of(
             new Column("action", AuditRecord::action),
             new Column("actor_type", record -> part(record.actor(), Party::type)),
@@ -53,108 +54,94 @@ final class AppendBatch {
             new Column("message", AuditRecord::message),
             new Column("metadata", AuditRecord::metadata));
 
-    /** What the schema allows an append ({@code append_size}). */
+    /** The limit of the schema ({@code append_size}). */
     static final int APPEND_SIZE = 256;
 
-    /** An append, which of the records belong to it, and in which stretch they are. */
-    private record Append(Key key, int first, int size, int stretch) {}
+    /**
+     * An append.
+     *
+     * @param first the index of its first record
+     * @param request the index of its request, if each request is stored for itself
+     */
+    private record Append(Key key, int first, int size, int request) {}
 
-    /** What names an append: its id alone may be a client's, and exist in several projects. */
+    /** Names an append. Its id alone may be a client's, and exist in several projects. */
     private record Key(UUID projectId, UUID id) {}
 
     private final List<AuditRecord> records = new ArrayList<>();
     private final List<UUID> projectIds = new ArrayList<>();
-    /** The token that each record came with. */
+    /** The token that each record arrived with. */
     private final List<UUID> tokenIds = new ArrayList<>();
+    /** The index of the first record of each request, and the number of records. */
+    private final List<Integer> begins = new ArrayList<>();
 
     private final List<Append> appends = new ArrayList<>();
-    /** Null where no record wants a number. */
-    private final @Nullable BatchNumbers numbers;
+    /** Null if no record asks for a number. */
+    private final @Nullable Numbers numbers;
 
-    /** The records of each request, if each is stored in a subtransaction of its own; otherwise all. */
-    private final List<Stretch> stretches = new ArrayList<>();
-
-    /** Some of the records, one after the other. */
-    private record Stretch(int first, int size) {}
-
-    private AppendBatch(List<AppendRequest> requests, SequentialGuid guids, boolean apart) {
+    private AppendBatch(List<AppendRequest> requests, SequentialGuid guids, boolean each) {
         for (AppendRequest request : requests) {
             List<AuditRecord> missing = request.missing();
-            if (apart) {
-                stretches.add(new Stretch(records.size(), missing.size()));
-            }
+            begins.add(records.size());
             records.addAll(missing);
             projectIds.addAll(Collections.nCopies(missing.size(), request.key.projectId()));
             tokenIds.addAll(Collections.nCopies(missing.size(), request.tokenId));
         }
-        if (!apart) {
-            stretches.add(new Stretch(0, records.size()));
-        }
-        this.numbers = apart ? null : BatchNumbers.of(records);
-        for (int i = 0; i < stretches.size(); i++) {
-            cut(i, guids);
-        }
-    }
-
-    /** Cuts a stretch of the records into appends. */
-    private void cut(int stretch, SequentialGuid guids) {
-        int first = stretches.get(stretch).first;
-        int end = first + stretches.get(stretch).size;
-        while (first < end) {
-            UUID projectId = projectIds.get(first);
-            int next = first + 1;
-            while (next < end && projectIds.get(next).equals(projectId)) {
-                next++;
+        begins.add(records.size());
+        this.numbers = each ? null : Numbers.of(records);
+        if (each) {
+            for (int i = 0; i < requests.size(); i++) {
+                divide(begins.get(i), begins.get(i + 1), i, guids);
             }
-            cut(first, next, stretch, guids);
-            first = next;
+        } else {
+            int begin = 0;
+            for (int i = 1; i <= records.size(); i++) {
+                if (i == records.size() || !projectIds.get(i).equals(projectIds.get(begin))) {
+                    divide(begin, i, 0, guids);
+                    begin = i;
+                }
+            }
         }
     }
 
     /**
-     * Cuts records of one project. None is left alone behind others: an append of one is placed by its record's trigger, and all
-     * others by that of their row, so their order would be that of these triggers.
+     * Divides records of one project into appends of about equal size, so that none has a single record behind others. An append
+     * of one has no row: its record's trigger would place it before the others.
      */
-    private void cut(int begin, int end, int stretch, SequentialGuid guids) {
+    private void divide(int begin, int end, int request, SequentialGuid guids) {
         UUID projectId = projectIds.get(begin);
-        int first = begin;
-        while (first < end) {
-            int left = end - first;
-            int size = left == APPEND_SIZE + 1 ? APPEND_SIZE - 1 : Math.min(left, APPEND_SIZE);
-            // An append of one is named by its record and needs no row of its own.
-            UUID id = size == 1 ? records.get(first).id() : guids.next();
-            appends.add(new Append(new Key(projectId, id), first, size, stretch));
-            first += size;
+        int records = end - begin;
+        int parts = (records + APPEND_SIZE - 1) / APPEND_SIZE;
+        for (int i = 0; i < parts; i++) {
+            int first = begin + records * i / parts;
+            int size = begin + records * (i + 1) / parts - first;
+            UUID id = size == 1 ? this.records.get(first).id() : guids.next();
+            appends.add(new Append(new Key(projectId, id), first, size, request));
         }
     }
 
     /**
-     * The records of these requests that are not known to be stored: all of them are stored, or none.
+     * The records of these requests that are not known to be stored. {@link #insert} stores all of them or none.
      *
-     * @param requests those of one project stand together. If any of their records wants a number, all are of one project
+     * @param requests those of one project stand together. If any record asks for a number, all are of one project
      */
-    static AppendBatch together(List<AppendRequest> requests, SequentialGuid guids) {
+    static AppendBatch whole(List<AppendRequest> requests, SequentialGuid guids) {
         return new AppendBatch(requests, guids, false);
     }
 
     /**
-     * The same, but each request is stored for itself, with {@link #insertApart}, and none is kept back by another one.
+     * The records of these requests that are not known to be stored. {@link #insertEach} stores each request for itself.
      *
-     * @param requests any, each with a record that is not known to be stored
+     * @param requests any without numbers, each with a record that is not known to be stored
      */
-    static AppendBatch apart(List<AppendRequest> requests, SequentialGuid guids) {
+    static AppendBatch each(List<AppendRequest> requests, SequentialGuid guids) {
         return new AppendBatch(requests, guids, true);
-    }
-
-    /** Whether there is nothing left to store. */
-    boolean isEmpty() {
-        return records.isEmpty();
     }
 
     /**
      * The statement that writes the batch.
      *
-     * @param lockTimeout how long a batch with numbers waits for each lock; others wait for as long as their session does
+     * @param lockTimeout the limit for each lock of a batch with numbers; others have that of their session
      */
     Binds insert(Duration lockTimeout) {
         if (numbers != null) {
@@ -172,16 +159,17 @@ final class AppendBatch {
                                 "unplaced_projects",
                                 several ? projects.stream().map(UUID::toString).collect(Collectors.joining(",")) : "")
                         .bind("project_id", projectIds.toArray(UUID[]::new)))
-                .bind("append_project", ofLarge(UUID[]::new, append -> append.key.projectId));
+                .bind("append_project", ofRows(UUID[]::new, append -> append.key.projectId));
     }
 
-    /** The statement that writes each request for itself. */
-    Binds insertApart() {
+    /** The statement that writes each request in a subtransaction. */
+    Binds insertEach() {
+        int requests = begins.size() - 1;
         return manyRecords(APPEND_APART
-                .bind("request_first", stretches.stream().map(s -> s.first + 1).toArray(Integer[]::new))
                 .bind(
-                        "request_last",
-                        stretches.stream().map(s -> s.first + s.size).toArray(Integer[]::new))
+                        "request_first",
+                        begins.stream().limit(requests).map(begin -> begin + 1).toArray(Integer[]::new))
+                .bind("request_last", begins.stream().skip(1).toArray(Integer[]::new))
                 .bind("project_id", projectIds.toArray(UUID[]::new)));
     }
 
@@ -195,16 +183,16 @@ final class AppendBatch {
         return statement.bind("recorded_by_token", tokenIds.get(0));
     }
 
-    /** Sets the binds that the statements for many records have in common. */
+    /** Sets the binds that all statements for many records have. */
     private Binds manyRecords(Binds statement) {
         UUID[] placedWith = new UUID[records.size()];
         for (Append append : appends) {
             Arrays.fill(placedWith, append.first, append.first + append.size, append.key.id);
         }
         statement
-                .bind("append_id", ofLarge(UUID[]::new, append -> append.key.id))
-                .bind("append_first", ofLarge(Integer[]::new, append -> append.first + 1))
-                .bind("append_last", ofLarge(Integer[]::new, append -> append.first + append.size))
+                .bind("append_id", ofRows(UUID[]::new, append -> append.key.id))
+                .bind("append_first", ofRows(Integer[]::new, append -> append.first + 1))
+                .bind("append_last", ofRows(Integer[]::new, append -> append.first + append.size))
                 .bind("id", column(UUID[]::new, AuditRecord::id))
                 .bind("placed_with", placedWith)
                 .bind("timestamp", column(OffsetDateTime[]::new, AuditRecord::timestamp));
@@ -212,8 +200,8 @@ final class AppendBatch {
         return statement.bind("recorded_by_token", tokenIds.toArray(UUID[]::new));
     }
 
-    /** A column of the appends that have a row of their own. */
-    private <T> T[] ofLarge(IntFunction<T[]> array, Function<Append, T> value) {
+    /** A column of the appends that have rows. */
+    private <T> T[] ofRows(IntFunction<T[]> array, Function<Append, T> value) {
         return appends.stream().filter(append -> append.size > 1).map(value).toArray(array);
     }
 
@@ -227,19 +215,19 @@ final class AppendBatch {
     }
 
     /**
-     * What was stored.
+     * The stored records.
      *
-     * @param records the stored records, in their order
-     * @param heads the last sequence id that each project has from them
+     * @param records in the order of the batch
+     * @param heads the last sequence id that each project got
      */
     record Stored(List<StoredRecord> records, Map<UUID, Long> heads) {}
 
     /**
-     * What was stored.
+     * Reads the stored records from the results.
      *
-     * @param inserted the row of {@link #insert} or {@link #insertApart}
+     * @param inserted the row of {@link #insert} or {@link #insertEach}
      * @param places the rows of {@link #readPlaces}
-     * @param failed the requests that were not stored, by their index; empty if they were stored together
+     * @param failed the indexes of the requests that {@link #insertEach} did not store
      */
     Stored stored(Row inserted, RowSet<Row> places, Set<Integer> failed) {
         Map<Key, Long> firstSequenceIds = new HashMap<>();
@@ -254,7 +242,7 @@ final class AppendBatch {
         UUID namedToken = null;
         String recordedBy = null;
         for (Append append : appends) {
-            if (failed.contains(append.stretch)) {
+            if (failed.contains(append.request)) {
                 continue;
             }
             Long first = firstSequenceIds.get(append.key);
@@ -286,5 +274,69 @@ final class AppendBatch {
 
     private static @Nullable String part(@Nullable Party party, Function<Party, @Nullable String> value) {
         return party == null ? null : value.apply(party);
+    }
+
+    /** The numbers that records ask for: each the next value of the sequence that it names, in the order of the batch. */
+    private static final class Numbers {
+
+        private final @Nullable String[] sequences;
+        /** For each record, how many records before it name the same sequence; null if it names none. */
+        private final @Nullable Long[] places;
+
+        private final Map<String, Long> counts = new TreeMap<>();
+
+        private Numbers(List<AuditRecord> records) {
+            sequences = new String[records.size()];
+            places = new Long[records.size()];
+            for (int i = 0; i < sequences.length; i++) {
+                String sequence = records.get(i).numberSequence();
+                sequences[i] = sequence;
+                if (sequence != null) {
+                    places[i] = counts.merge(sequence, 1L, Long::sum) - 1;
+                }
+            }
+        }
+
+        /** The numbers of these records; null if none asks for one. */
+        static @Nullable Numbers of(List<AuditRecord> records) {
+            for (AuditRecord record : records) {
+                if (record.numberSequence() != null) {
+                    return new Numbers(records);
+                }
+            }
+            return null;
+        }
+
+        /** Sets the binds that {@code append_numbered_records.sql} has in addition. */
+        Binds bind(Binds binds) {
+            return binds.bind("number_sequence", sequences)
+                    .bind("number_place", places)
+                    .bind("sequence_name", counts.keySet().toArray(String[]::new))
+                    .bind("sequence_count", counts.values().toArray(Long[]::new));
+        }
+
+        /** The value of each record, from the result of {@code append_numbered_records.sql}. */
+        @Nullable
+        Long[] values(Row inserted) {
+            String[] names = inserted.getArrayOfStrings("sequences");
+            Long[] firsts = inserted.getArrayOfLongs("first_values");
+            Map<String, Long> firstValues = new HashMap<>();
+            for (int i = 0; i < names.length; i++) {
+                firstValues.put(names[i], firsts[i]);
+            }
+            @Nullable Long[] values = new Long[sequences.length];
+            for (int i = 0; i < values.length; i++) {
+                String sequence = sequences[i];
+                Long place = places[i];
+                if (sequence != null && place != null) {
+                    Long first = firstValues.get(sequence);
+                    if (first == null) {
+                        throw new IllegalStateException("records were committed without numbers of " + sequence);
+                    }
+                    values[i] = first + place;
+                }
+            }
+            return values;
+        }
     }
 }

@@ -2,324 +2,411 @@ package dev.annals.core.append;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.smallrye.mutiny.Uni;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedDeque;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns many concurrent requests into few flushes.
+ * Bounded queues of requests, which are written in batches. Every request gets exactly one outcome.
  *
- * <p>In one project each commit waits for the one before it. So while a flush of a lane is in flight, new requests for that
- * lane gather here, and the next flush takes them all. A commit costs about the same however many projects it is for. So a
- * few writers share the work: each takes what has gathered in lanes that are not in flight, the lane that has waited longest
- * first. There is no timer, and without load nothing waits. Every request gets exactly one outcome.
+ * <p>In one project each commit waits for the one before. While a batch is in flight, new requests gather, and the next batch
+ * has all of them. A commit costs about the same for many projects as for one, so a few writers share the work: each writes
+ * the requests of many queues in one shared batch, the longest wait first. No timer runs, and a lone request does not wait.
  *
- * <p>A lane whose records want numbers is flushed alone and not by a writer, because it may wait for a sequence for as long as
- * somebody keeps it locked. If a flush of several lanes fails because of some, these are flushed in this way, too; if it is
- * not known which, writers try each lane alone.
+ * <pre>
+ * a queue is    until                                        then
+ * absent        a request arrives                            ready
+ * ready         a writer is idle                             in a shared batch
+ *               at once, if it is numbered or cools down     in its own batch
+ * in a shared   the batch is stored                          ready, or absent if no request waits
+ * batch         it fails because of this queue               in its own batch
+ *               it fails because of an unknown queue         in a batch of this queue alone, by a writer
+ *               that fails, too                              in its own batch
+ * in its own    every request has its outcome                ready, or absent if no request waits
+ * batch
+ * </pre>
  *
- * <p>Queues are bounded; a request that finds its queue full is turned away at once. A lane that has neither waiting requests
- * nor a flush in flight has no queue.
+ * <p>An own batch may wait for a lock for long, on a connection that is not a writer's.
  */
 final class AppendQueue {
 
-    /**
-     * How many records of one lane go together with those of others. A lane with more is flushed alone, so that few records
-     * need not wait for many.
-     */
+    /** Up to so many records of one queue share a batch. A queue with more is written alone, so that few records do not wait for many. */
     static final int SHARED_RECORDS = 256;
 
     /**
-     * The requests that share a queue: those of a project that contain a record with a number, or all others of the project. A
-     * sequence stays locked while any transaction that has drawn from it is open, and only the former should wait for that.
+     * Names a queue: the requests of a project that contain a record with a number, or all its others. A sequence stays locked
+     * while any transaction that has drawn from it is open, and only the former should wait for that.
      */
     record Key(UUID projectId, boolean numbered) {}
 
-    /** Writes requests. No other flush of their lanes is in flight. */
-    interface Flush {
+    /** Writes batches. The queue has at most one batch of a key in flight. */
+    interface Store {
         /**
-         * Writes requests of one lane or several, those of one series in their order. It must not wait for anything that one of
-         * them alone may have to wait for.
+         * Writes requests of one queue or several, those of a series in their order. Waits for no lock for long.
          *
-         * @return completes when the next flush of these lanes may begin, with what remains to be done to give the requests
-         *     their outcomes. If it fails with {@link NotSharedException}, each lane is tried alone, and if that fails, too,
-         *     flushed by {@link #writeOwn}, unless the exception names the lanes to be flushed by it; if it fails otherwise,
-         *     so do all requests without an outcome
+         * @return completes when the next batch of these queues may start, with a function that gives the requests their
+         *     outcomes. Fails with {@link NotSharedException} if requests are left, and otherwise if none is stored
          */
         Uni<Runnable> writeShared(List<AppendRequest> requests);
 
-        /** Whether requests of this lane are not to be written together with others for now. */
-        boolean isApart(Key lane);
-
         /**
-         * Writes requests of one lane, those of one series in their order, for as long as that takes.
+         * Writes requests of one queue, those of a series in their order, for as long as that takes.
          *
-         * @param failure why {@link #writeShared} failed with these requests; null if it was not tried
-         * @return as described above. Requests that failed have their outcomes by then, and the others may
+         * @param failure the reason why {@link #writeShared} failed with these requests alone; null if it is not known
+         * @return as above. Requests that failed have their outcomes by then, and the others may
          */
         Uni<Runnable> writeOwn(List<AppendRequest> requests, @Nullable Throwable failure);
     }
 
-    /** Requests cannot be written together. They may have been, if the answer was lost. */
+    /** A shared batch failed. */
     static final class NotSharedException extends RuntimeException {
         private static final long serialVersionUID = 1L;
 
-        private final transient Set<Key> lanes;
+        private final transient Set<Key> left;
 
-        NotSharedException(Throwable cause) {
-            this(cause, Set.of());
+        /** Some requests cannot be written. They may have been stored, if the answer was lost. */
+        NotSharedException(Throwable failure) {
+            this(failure, Set.of());
         }
 
         /**
-         * @param lanes the lanes that have to be written apart, the requests of all others having their outcomes; none if it
-         *     is not known which
+         * Requests of these queues are left, and all others have their outcomes.
+         *
+         * @param failure the reason, if it concerns all requests that are left
          */
-        NotSharedException(Throwable cause, Set<Key> lanes) {
-            super(cause);
-            this.lanes = lanes;
+        NotSharedException(@Nullable Throwable failure, Set<Key> left) {
+            super(failure);
+            this.left = left;
         }
 
-        Set<Key> lanes() {
-            return lanes;
+        Set<Key> left() {
+            return left;
         }
     }
 
-    private final Map<Key, Queue> queues = new ConcurrentHashMap<>();
-    /** Lanes with waiting requests and no flush in flight, each once. */
-    private final ConcurrentLinkedDeque<Key> ready = new ConcurrentLinkedDeque<>();
-
-    /** The requests of flushes of several lanes that failed, lane by lane. Their lanes are still in flight. */
-    private final ConcurrentLinkedDeque<List<AppendRequest>> split = new ConcurrentLinkedDeque<>();
-
-    private final Semaphore writers;
-    private final AtomicLong totalBytes = new AtomicLong();
-    private final Flush flush;
-    private final AppendConfig config;
-    private final AppendBounds bounds;
-    private volatile boolean stopping;
-
-    AppendQueue(Flush flush, AppendConfig config, AppendBounds bounds, MeterRegistry metrics) {
-        this.flush = flush;
-        this.config = config;
-        this.bounds = bounds;
-        this.writers = new Semaphore(config.writers());
-        metrics.gauge("annals.append.queue.bytes", totalBytes);
-        metrics.gaugeMapSize("annals.append.queue.projects", List.of(), queues);
-    }
-
-    /** The waiting requests of one lane. */
+    /** The waiting requests of one key. */
     private static final class Queue {
         final ArrayDeque<AppendRequest> waiting = new ArrayDeque<>();
         long bytes;
     }
 
+    /** Requests that are written together. */
+    private static final class Batch {
+        final List<AppendRequest> requests = new ArrayList<>();
+        int records;
+        long bytes;
+
+        void add(AppendRequest request) {
+            requests.add(request);
+            records += request.records.size();
+            bytes += request.bytes;
+        }
+
+        Map<Key, Batch> byQueue() {
+            Map<Key, Batch> batches = new LinkedHashMap<>();
+            for (AppendRequest request : requests) {
+                batches.computeIfAbsent(request.key, key -> new Batch()).add(request);
+            }
+            return batches;
+        }
+    }
+
+    private final Store store;
+    private final AppendConfig config;
+    private final AppendBounds bounds;
+
+    // All that follows is guarded by this. Batches start outside of the lock, because making their statements takes
+    // long.
+    private final Map<Key, Queue> queues = new HashMap<>();
+    /** Queues with waiting requests and no batch in flight, for the writers. */
+    private final ArrayDeque<Key> ready = new ArrayDeque<>();
+    /** Such queues that need batches of their own. */
+    private final ArrayDeque<Key> readyForOwn = new ArrayDeque<>();
+    /** The batches of single queues that a failed shared batch was split into, for the writers. */
+    private final ArrayDeque<Batch> toTryAlone = new ArrayDeque<>();
+
+    private final Cooldowns cooldowns;
+    private int idleWriters;
+    private long totalBytes;
+    private boolean stopping;
+
+    AppendQueue(Store store, AppendConfig config, AppendBounds bounds, MeterRegistry metrics) {
+        this(store, config, bounds, metrics, System::nanoTime);
+    }
+
+    /** A queue with this clock. */
+    AppendQueue(Store store, AppendConfig config, AppendBounds bounds, MeterRegistry metrics, LongSupplier nanoTime) {
+        this.store = store;
+        this.config = config;
+        this.bounds = bounds;
+        this.cooldowns = new Cooldowns(nanoTime);
+        this.idleWriters = config.writers();
+        metrics.gauge("annals.append.queue.bytes", this, AppendQueue::bytes);
+        metrics.gauge("annals.append.queue.projects", this, AppendQueue::size);
+    }
+
+    private synchronized long bytes() {
+        return totalBytes;
+    }
+
+    private synchronized int size() {
+        return queues.size();
+    }
+
     /**
-     * Takes a request.
+     * Adds a request to its queue.
      *
-     * @return its outcome, which never fails. A request that is turned away breaks its series, too
+     * @return its outcome, which never fails. A request that is not accepted fails its series, too
      */
     CompletableFuture<AppendOutcome> append(AppendRequest request) {
-        if (stopping) {
-            request.fail(new AppendOutcome.Unavailable(
-                    "The service is stopping. Send the request again to another instance."));
-            return request.outcome;
-        }
-        boolean[] first = {false};
-        @Nullable String[] full = {null};
-        queues.compute(request.key, (lane, there) -> {
-            Queue queue = there == null ? new Queue() : there;
-            full[0] = enqueue(queue, request);
-            first[0] = there == null && full[0] == null;
-            return there == null && full[0] != null ? null : queue;
-        });
-        if (full[0] != null) {
-            request.fail(new AppendOutcome.QueueFull(full[0]));
-        } else if (first[0]) {
-            isReady(request.key);
-            writeReady();
+        AppendOutcome refusal = enqueue(request);
+        if (refusal == null) {
+            startBatches();
+        } else {
+            request.fail(refusal);
         }
         return request.outcome;
     }
 
-    /** Adds a request to a queue; returns why that is not possible, or null. An empty queue takes a request of any size. */
-    private @Nullable String enqueue(Queue queue, AppendRequest request) {
-        if (queue.waiting.size() >= bounds.queueRequests()
-                || (!queue.waiting.isEmpty() && queue.bytes + request.bytes > bounds.queueBytes())) {
-            return "Too many records of this project are waiting to be written.";
+    /** Refuses new requests. Waiting requests are still written. */
+    synchronized void stop() {
+        stopping = true;
+    }
+
+    /** Adds a request to its queue; returns the reason if that is not possible. An empty queue accepts a request of any size. */
+    private synchronized @Nullable AppendOutcome enqueue(AppendRequest request) {
+        if (stopping) {
+            return new AppendOutcome.Unavailable(
+                    "The service is stopping. Send the request again to another instance.");
         }
-        long total = totalBytes.addAndGet(request.bytes);
-        if (total > config.totalQueueBytes() && total > request.bytes) {
-            totalBytes.addAndGet(-request.bytes);
-            return "Too many records are waiting to be written.";
+        Queue queue = queues.get(request.key);
+        if (queue != null
+                && (queue.waiting.size() >= bounds.queueRequests()
+                        || (!queue.waiting.isEmpty() && queue.bytes + request.bytes > bounds.queueBytes()))) {
+            return new AppendOutcome.QueueFull("Too many records of this project are waiting to be written.");
+        }
+        if (totalBytes > 0 && totalBytes + request.bytes > config.totalQueueBytes()) {
+            return new AppendOutcome.QueueFull("Too many records are waiting to be written.");
+        }
+        if (queue == null) {
+            queue = new Queue();
+            queues.put(request.key, queue);
+            makeReady(request.key);
         }
         queue.waiting.add(request);
         queue.bytes += request.bytes;
+        totalBytes += request.bytes;
         return null;
     }
 
-    /** Lets a lane be flushed, by the next writer or at once, that has waiting requests and no flush in flight. */
-    private void isReady(Key lane) {
-        if (lane.numbered() || flush.isApart(lane)) {
-            List<AppendRequest> requests = new ArrayList<>();
-            take(lane, requests, bounds.batchRecords());
-            writeOwn(lane, requests, null);
+    private void makeReady(Key key) {
+        if (key.numbered() || cooldowns.contains(key)) {
+            readyForOwn.add(key);
         } else {
-            ready.add(lane);
+            ready.add(key);
         }
     }
 
-    /** Starts as many writers as there are and as have something to do. */
-    private void writeReady() {
-        // Whoever adds a lane or gives a writer back comes here afterwards, and so sees what the other one did.
-        while ((!split.isEmpty() || !ready.isEmpty()) && writers.tryAcquire()) {
-            List<AppendRequest> left = split.poll();
-            List<AppendRequest> requests = left == null ? takeReady() : left;
-            if (requests.isEmpty()) {
-                writers.release();
-            } else {
-                writeShared(requests);
-            }
+    /** Starts all batches that can start now. */
+    private void startBatches() {
+        for (Batch own = nextOwnBatch(); own != null; own = nextOwnBatch()) {
+            startOwn(own, null);
+        }
+        for (Batch shared = nextSharedBatch(); shared != null; shared = nextSharedBatch()) {
+            startShared(shared);
         }
     }
 
-    /** Takes what has gathered, lane by lane, up to the limits of one flush. */
-    private List<AppendRequest> takeReady() {
-        List<AppendRequest> taken = new ArrayList<>();
-        for (int lanes = 0; lanes < bounds.batchProjects(); lanes++) {
-            Key lane = ready.poll();
-            if (lane == null) {
+    private synchronized @Nullable Batch nextOwnBatch() {
+        Key key = readyForOwn.poll();
+        if (key == null) {
+            return null;
+        }
+        Batch batch = new Batch();
+        take(key, batch, bounds.batchRecords());
+        return batch;
+    }
+
+    /** Takes a batch for an idle writer; null if all are busy or there is none. */
+    private synchronized @Nullable Batch nextSharedBatch() {
+        if (idleWriters == 0 || (toTryAlone.isEmpty() && ready.isEmpty())) {
+            return null;
+        }
+        idleWriters--;
+        if (!toTryAlone.isEmpty()) {
+            return toTryAlone.remove();
+        }
+        Batch batch = new Batch();
+        for (int taken = 0; taken < bounds.batchProjects() && !ready.isEmpty(); taken++) {
+            int before = batch.records;
+            take(ready.element(), batch, before == 0 ? bounds.batchRecords() : SHARED_RECORDS);
+            if (batch.records == before) {
+                // Its next request is too large for this batch.
                 break;
             }
-            int before = taken.size();
-            take(lane, taken, before == 0 ? bounds.batchRecords() : SHARED_RECORDS);
-            if (taken.size() == before) {
-                // Its next request is too large for this flush, and goes into the next one.
-                ready.addFirst(lane);
-                break;
-            }
-            if (records(taken, before) > SHARED_RECORDS) {
+            ready.remove();
+            if (batch.records - before > SHARED_RECORDS) {
                 break;
             }
         }
-        return taken;
+        return batch;
     }
 
-    private static int records(List<AppendRequest> requests, int from) {
-        int records = 0;
-        for (AppendRequest request : requests.subList(from, requests.size())) {
-            records += request.records.size();
-        }
-        return records;
-    }
-
-    /**
-     * Takes requests of one lane, within the limits of one flush, to those that are taken. A flush has one request at least.
-     *
-     * @param maxRecords how many records of this lane
-     */
-    private void take(Key lane, List<AppendRequest> taken, int maxRecords) {
-        queues.computeIfPresent(lane, (same, queue) -> {
-            int left = Math.min(maxRecords, bounds.batchRecords() - records(taken, 0));
-            long bytesLeft = bounds.batchBytes();
-            for (AppendRequest other : taken) {
-                bytesLeft -= other.bytes;
+    /** Moves requests of one queue into a batch, within its limits. An empty batch gets at least one. */
+    private void take(Key key, Batch batch, int maxRecords) {
+        Queue queue = Objects.requireNonNull(queues.get(key));
+        int most = Math.min(batch.records + maxRecords, bounds.batchRecords());
+        for (AppendRequest next = queue.waiting.peek(); next != null; next = queue.waiting.peek()) {
+            boolean fits =
+                    batch.records + next.records.size() <= most && batch.bytes + next.bytes <= bounds.batchBytes();
+            if (!fits && !batch.requests.isEmpty()) {
+                return;
             }
-            for (AppendRequest next = queue.waiting.peek(); next != null; next = queue.waiting.peek()) {
-                left -= next.records.size();
-                bytesLeft -= next.bytes;
-                if (!taken.isEmpty() && (left < 0 || bytesLeft < 0)) {
-                    break;
-                }
-                taken.add(queue.waiting.remove());
-                queue.bytes -= next.bytes;
-                totalBytes.addAndGet(-next.bytes);
-            }
-            return queue;
-        });
+            batch.add(queue.waiting.remove());
+            queue.bytes -= next.bytes;
+            totalBytes -= next.bytes;
+        }
     }
 
-    /** Writes requests of one lane or several, for a writer. */
-    private void writeShared(List<AppendRequest> requests) {
-        Map<Key, List<AppendRequest>> byLane = new LinkedHashMap<>();
-        for (AppendRequest request : requests) {
-            byLane.computeIfAbsent(request.key, lane -> new ArrayList<>()).add(request);
-        }
+    private void startShared(Batch batch) {
         Uni.createFrom()
-                .deferred(() -> flush.writeShared(requests))
+                .deferred(() -> store.writeShared(batch.requests))
                 .subscribe()
-                .with(outcomes -> end(List.copyOf(byLane.keySet()), true, outcomes), failure -> {
-                    if (failure instanceof NotSharedException apart) {
-                        writeOwn(byLane, apart);
+                .with(outcomes -> end(batch, 1, outcomes), failure -> {
+                    if (failure instanceof NotSharedException notShared) {
+                        split(batch, notShared);
                     } else {
-                        // At once, because the next flush must not contain requests that depend on these.
-                        AppendRequest.fail(requests, new AppendOutcome.Failed(failure));
-                        end(List.copyOf(byLane.keySet()), true, () -> {});
+                        fail(batch, 1, failure);
                     }
                 });
     }
 
-    /** Writes the lanes apart that are named or the only one; if it is not known which, has all of them tried alone. */
-    private void writeOwn(Map<Key, List<AppendRequest>> byLane, NotSharedException failure) {
-        Set<Key> apart = byLane.size() > 1 ? failure.lanes() : Set.copyOf(byLane.keySet());
-        List<Key> done = new ArrayList<>();
-        byLane.forEach((lane, requests) -> {
-            if (apart.contains(lane)) {
-                writeOwn(lane, requests, failure.getCause());
-            } else if (apart.isEmpty()) {
-                split.add(requests);
-            } else {
-                done.add(lane);
-            }
-        });
-        end(done, true, () -> {});
+    private void startOwn(Batch batch, @Nullable Throwable cause) {
+        Uni.createFrom()
+                .deferred(() -> store.writeOwn(batch.requests, cause))
+                .subscribe()
+                .with(outcomes -> end(batch, 0, outcomes), failure -> fail(batch, 0, failure));
     }
 
-    /** Writes requests of one lane, whatever the writers do. */
-    private void writeOwn(Key lane, List<AppendRequest> requests, @Nullable Throwable cause) {
-        Uni.createFrom()
-                .deferred(() -> flush.writeOwn(requests, cause))
-                .subscribe()
-                .with(outcomes -> end(List.of(lane), false, outcomes), failure -> {
-                    AppendRequest.fail(requests, new AppendOutcome.Failed(failure));
-                    end(List.of(lane), false, () -> {});
-                });
+    /** Starts own batches of the queues that are left, or of the only one. If it is not known which are, each is tried alone. */
+    private void split(Batch batch, NotSharedException failure) {
+        Map<Key, Batch> byQueue = batch.byQueue();
+        Set<Key> left = byQueue.size() == 1 ? byQueue.keySet() : failure.left();
+        List<Batch> own = new ArrayList<>();
+        synchronized (this) {
+            byQueue.forEach((key, some) -> {
+                if (left.isEmpty()) {
+                    toTryAlone.add(some);
+                } else if (left.contains(key)) {
+                    own.add(some);
+                } else {
+                    release(some);
+                }
+            });
+            idleWriters++;
+        }
+        own.forEach(some -> startOwn(some, failure.getCause()));
+        startBatches();
+    }
+
+    private void fail(Batch batch, int writers, Throwable failure) {
+        // Before the next batch starts, which must not contain later requests of their series.
+        AppendRequest.fail(batch.requests, new AppendOutcome.Failed(failure));
+        end(batch, writers, () -> {});
     }
 
     /**
-     * Ends a flush. The next one starts before the stored requests get their outcomes, because making the answers takes about
-     * as long as a flush.
+     * Ends a batch. The next one starts before the stored requests get their outcomes, because making the answers takes about
+     * as long as a commit.
+     *
+     * @param writers how many writers it had
      */
-    private void end(List<Key> lanes, boolean byWriter, Runnable outcomes) {
+    private void end(Batch batch, int writers, Runnable outcomes) {
         try {
-            List<Key> next = new ArrayList<>();
-            for (Key lane : lanes) {
-                Queue queue = queues.computeIfPresent(lane, (same, there) -> there.waiting.isEmpty() ? null : there);
-                if (queue != null) {
-                    next.add(lane);
-                }
+            synchronized (this) {
+                release(batch);
+                idleWriters += writers;
             }
-            next.forEach(this::isReady);
-            if (byWriter) {
-                writers.release();
-            }
-            writeReady();
+            startBatches();
         } finally {
             outcomes.run();
         }
     }
 
-    /** Turns new requests away. Waiting requests are still written. */
-    void stop() {
-        stopping = true;
+    /** Makes the queues of a batch ready, or removes them if no request waits. */
+    private void release(Batch batch) {
+        for (AppendRequest request : batch.requests) {
+            if (request.hasSpoiledBatch()) {
+                cooldowns.add(request.key);
+            }
+        }
+        for (Key key : batch.byQueue().keySet()) {
+            if (Objects.requireNonNull(queues.get(key)).waiting.isEmpty()) {
+                queues.remove(key);
+            } else {
+                makeReady(key);
+            }
+        }
+    }
+
+    /**
+     * Queues with a request that made a batch fail. They share no batch for a second, and twice as long whenever it happens
+     * again soon, up to a minute: a client that keeps sending such requests costs other projects little.
+     */
+    static final class Cooldowns {
+
+        private static final long FIRST_NANOS = Duration.ofSeconds(1).toNanos();
+        private static final long LONGEST_NANOS = Duration.ofMinutes(1).toNanos();
+        private static final int FORGET_FROM = 1_000;
+
+        private final Map<Key, Cooldown> queues = new HashMap<>();
+        private final LongSupplier nanoTime;
+
+        Cooldowns(LongSupplier nanoTime) {
+            this.nanoTime = nanoTime;
+        }
+
+        /** Its end and its length, in nanoseconds. */
+        private record Cooldown(long end, long length) {
+
+            boolean isOver(long now) {
+                return now - end > 0;
+            }
+
+            /** Whether it ended so long ago that the next one is as short as the first. */
+            boolean isForgotten(long now) {
+                return now - end > length;
+            }
+        }
+
+        /** Notes that a request of this queue made a batch fail. */
+        void add(Key key) {
+            long now = nanoTime.getAsLong();
+            if (queues.size() > FORGET_FROM) {
+                queues.values().removeIf(cooldown -> cooldown.isForgotten(now));
+            }
+            queues.compute(key, (same, last) -> {
+                if (last == null || last.isForgotten(now)) {
+                    return new Cooldown(now + FIRST_NANOS, FIRST_NANOS);
+                }
+                long length = last.isOver(now) ? Math.min(2 * last.length, LONGEST_NANOS) : last.length;
+                return new Cooldown(now + length, length);
+            });
+        }
+
+        boolean contains(Key key) {
+            Cooldown cooldown = queues.get(key);
+            return cooldown != null && !cooldown.isOver(nanoTime.getAsLong());
+        }
     }
 }

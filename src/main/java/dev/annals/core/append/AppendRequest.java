@@ -7,7 +7,6 @@ import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.guid.SequentialGuid;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -16,22 +15,30 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** The records of one request, and its outcome. Used by one thread at a time: the one that handles its batch. */
+/** The records of one request, and its outcome. Only the thread that handles its batch uses it. */
 final class AppendRequest {
 
-    /** The queue that it waits in. */
     final AppendQueue.Key key;
-
     final List<AuditRecord> records;
     final UUID tokenId;
     final long bytes;
     /** Completed once, and never exceptionally. */
     final CompletableFuture<AppendOutcome> outcome = new CompletableFuture<>();
 
+    private final Series series;
+    /** The records that an earlier attempt or request has stored, by their index in {@link #records}. */
+    private final @Nullable StoredRecord[] found;
+    /** How many of the records this request stored. */
+    private int added;
+    /** How often the service drew new ids for records of this request because other records had them. */
+    private int redraws;
+
+    private boolean spoiledBatch;
+    private boolean idExists;
+
     /**
-     * Requests whose records have to be stored in the order of the requests. The queue accepts them in that order. Once one of
-     * them has failed, it writes none of the later ones: they end with {@link AppendOutcome.EarlierFailed}, and may be sent in
-     * a new series.
+     * Requests whose records have to be stored in the order of the requests. Once one of them has failed, no later one is
+     * written: they end with {@link AppendOutcome.EarlierFailed}, and may be sent in a new series.
      *
      * <p>All requests of a series that are in flight at the same time belong in the same queue.
      */
@@ -48,14 +55,6 @@ final class AppendRequest {
         }
     }
 
-    private final Series series;
-    /** The records that an earlier attempt or request has stored, by their index in {@link #records}. */
-    private final @Nullable StoredRecord[] found;
-    /** How many of the records this request stored. */
-    private int added;
-    /** How often ids that the service drew for this request turned out to be taken and were drawn again. */
-    private int redraws;
-
     /** A request in a series of its own. */
     AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes) {
         this(projectId, tokenId, records, bytes, new Series());
@@ -64,9 +63,9 @@ final class AppendRequest {
     /**
      * A request that follows the earlier ones of {@code series}.
      *
-     * @param tokenId the token with which the records came
+     * @param tokenId the token that the records arrived with
      * @param records one or more, each with an id of its own
-     * @param bytes about how much memory the records take
+     * @param bytes about how much memory the records need
      */
     AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes, Series series) {
         this.key = new AppendQueue.Key(projectId, records.stream().anyMatch(record -> record.numberSequence() != null));
@@ -79,23 +78,17 @@ final class AppendRequest {
 
     /** Those of the given requests that are open. */
     static List<AppendRequest> open(List<AppendRequest> requests) {
-        List<AppendRequest> open = new ArrayList<>(requests.size());
-        for (AppendRequest request : requests) {
-            if (request.isOpen()) {
-                open.add(request);
-            }
-        }
-        return open;
+        return requests.stream().filter(AppendRequest::isOpen).toList();
     }
 
-    /** Those of the given requests that follow no other of them. */
+    /** Those of the given requests that follow no other of them in a series. */
     static List<AppendRequest> firstOfEachSeries(List<AppendRequest> requests) {
         Set<Series> all = new HashSet<>();
         return requests.stream().filter(request -> all.add(request.series)).toList();
     }
 
-    /** Whether this request has no outcome yet and may be written. If its series has failed, this fails the request. */
-    boolean isOpen() {
+    /** Whether this request has no outcome yet and may be written. If its series has failed, this ends the request. */
+    private boolean isOpen() {
         if (series.hasFailed()) {
             fail(new AppendOutcome.EarlierFailed());
         }
@@ -106,11 +99,16 @@ final class AppendRequest {
     List<AuditRecord> missing() {
         List<AuditRecord> missing = new ArrayList<>(records.size());
         for (int i = 0; i < found.length; i++) {
-            if (found[i] == null) {
+            if (isMissing(i)) {
                 missing.add(records.get(i));
             }
         }
         return missing;
+    }
+
+    /** Whether this record is not known to be stored. */
+    boolean isMissing(int index) {
+        return found[index] == null;
     }
 
     /** The ids of {@link #missing}. */
@@ -118,21 +116,41 @@ final class AppendRequest {
         return missing().stream().map(AuditRecord::id).toList();
     }
 
+    /** Notes that this request made a transaction fail. */
+    void spoilBatch() {
+        spoiledBatch = true;
+    }
+
+    boolean hasSpoiledBatch() {
+        return spoiledBatch;
+    }
+
+    /** Notes that the id of a missing record exists in the database. */
+    void noteExistingId() {
+        idExists = true;
+    }
+
+    /** Whether an id exists that was not compared since. */
+    boolean hasExistingId() {
+        return idExists;
+    }
+
     /**
      * Notes which records are already stored, and draws a new id for each record whose id was drawn by the service and
-     * belongs to another record. Ends the request if that settles it: all of its records are stored, or an id that the
-     * client sent belongs to a record with other content.
+     * belongs to another record. Ends the request if all of its records are stored, or if an id that the client sent belongs to
+     * a record with other content.
      *
      * @param maxRedraws after this many redraws the request fails
-     * @return whether anything of this request was found
+     * @return whether any record of this request was found
      */
     boolean compareWith(Map<UUID, StoredRecord> stored, SequentialGuid guids, int maxRedraws) {
+        idExists = false;
         boolean any = false;
         boolean redrawn = false;
         List<Rejection> taken = new ArrayList<>();
         for (int i = 0; i < found.length; i++) {
             AuditRecord record = records.get(i);
-            StoredRecord there = found[i] == null ? stored.get(record.id()) : null;
+            StoredRecord there = isMissing(i) ? stored.get(record.id()) : null;
             if (there != null) {
                 any = true;
                 if (there.isSentAs(record)) {
@@ -161,39 +179,21 @@ final class AppendRequest {
         return any;
     }
 
-    /**
-     * Rejects the request if one of its records cannot get the number that it wants.
-     *
-     * @param left what the requests before it in the batch leave
-     */
-    void refuseNumbers(ValuesLeft left) {
-        Map<String, Long> wanted = new HashMap<>();
-        List<Rejection> rejections = new ArrayList<>();
-        for (int i = 0; i < found.length; i++) {
-            String whyNot = found[i] == null ? left.whyNot(records.get(i), wanted) : null;
-            if (whyNot != null) {
-                rejections.add(new Rejection(i, "/number/sequence", whyNot));
-            }
-        }
-        if (rejections.isEmpty()) {
-            left.take(wanted);
-        } else {
-            fail(new AppendOutcome.Rejected(Reason.NO_NUMBER, rejections));
-        }
-    }
-
     /** Ends the request after all of its records were found to be stored. */
     private void succeed() {
-        List<StoredRecord> stored = List.of(found);
-        outcome.complete(new AppendOutcome.Stored(stored, added));
+        outcome.complete(new AppendOutcome.Stored(List.of(found), added));
     }
 
-    /** Ends the requests of a batch with what it stored. */
+    /**
+     * Ends requests that a batch has stored.
+     *
+     * @param stored their missing records, in their order
+     */
     static void succeed(List<AppendRequest> requests, List<StoredRecord> stored) {
         int next = 0;
         for (AppendRequest request : requests) {
             for (int i = 0; i < request.found.length; i++) {
-                if (request.found[i] == null) {
+                if (request.isMissing(i)) {
                     request.found[i] = stored.get(next++);
                     request.added++;
                 }
@@ -202,9 +202,7 @@ final class AppendRequest {
         }
     }
 
-    /**
-     * Ends the request without success. Its series fails first, so that a caller who learns of the failure can rely on that.
-     */
+    /** Ends the request without success. Its series fails first, so that a caller who learns of the failure can rely on that. */
     void fail(AppendOutcome why) {
         series.fail();
         outcome.complete(why);

@@ -12,7 +12,6 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -42,25 +41,21 @@ class AppendQueueTest {
     private final UUID other = UUID.randomUUID();
     private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
     private final List<Flush> flushes = new ArrayList<>();
-    private final Set<AppendQueue.Key> apart = new HashSet<>();
+    private long now;
     private final AppendQueue queues = new AppendQueue(
-            flush(requests -> {
+            store(requests -> {
                 Flush flush = new Flush(requests, new CompletableFuture<>());
                 flushes.add(flush);
                 return Uni.createFrom().completionStage(flush.end());
             }),
             config(),
             new Small(),
-            metrics);
+            metrics,
+            () -> now);
 
     /** Does the same with requests that are written together and apart. */
-    private AppendQueue.Flush flush(Function<List<AppendRequest>, Uni<Runnable>> write) {
-        return new AppendQueue.Flush() {
-            @Override
-            public boolean isApart(AppendQueue.Key lane) {
-                return apart.contains(lane);
-            }
-
+    private AppendQueue.Store store(Function<List<AppendRequest>, Uni<Runnable>> write) {
+        return new AppendQueue.Store() {
             @Override
             public Uni<Runnable> writeShared(List<AppendRequest> requests) {
                 return write.apply(requests);
@@ -369,7 +364,7 @@ class AppendQueueTest {
     void aLaneThatIsApartSharesNoFlushAndTakesNoWriter() {
         AppendRequest first = append();
         AppendRequest waiting = append();
-        apart.add(waiting.key);
+        first.spoilBatch();
         append(request(other, 1, 100, false));
         AppendRequest together = append(request(UUID.randomUUID(), 1, 100, false));
         flushes.get(0).succeed();
@@ -377,7 +372,7 @@ class AppendQueueTest {
         assertThat(flushes.get(2).requests()).containsExactly(waiting);
         assertThat(flushes.get(3).requests()).containsExactly(together);
         AppendRequest behind = append();
-        apart.clear();
+        now += TimeUnit.SECONDS.toNanos(2);
         flushes.get(2).succeed();
         assertStored(List.of(first, waiting));
         flushes.get(3).succeed();
@@ -454,7 +449,7 @@ class AppendQueueTest {
     @Test
     void soDoesOneThatThrows() {
         AppendQueue throwing = new AppendQueue(
-                flush(requests -> {
+                store(requests -> {
                     throw new IllegalStateException("of the test");
                 }),
                 config(),
@@ -504,7 +499,7 @@ class AppendQueueTest {
         ExecutorService writers = Executors.newFixedThreadPool(8);
         try {
             AppendQueue loaded = new AppendQueue(
-                    flush(requests -> {
+                    store(requests -> {
                         Set<AppendQueue.Key> lanes =
                                 requests.stream().map(request -> request.key).collect(Collectors.toSet());
                         for (AppendQueue.Key lane : lanes) {

@@ -106,6 +106,11 @@ class AppendStoreTest extends ProjectTest {
         assertThat(added(apart)).first().isEqualTo(records + 1L);
         assertThat(added(apart)).isSorted();
         assertThat(log.checkFeed(project.id())).isEqualTo(2 * records + 1);
+        assertThat(log.number("select count(*) from annals.feed_segment as s where project_id = '" + project.id()
+                        + "' and first_sequence_id = last_sequence_id and not exists (select from annals.audit_record as r"
+                        + " where r.project_id = s.project_id and r.id = s.append_id)"))
+                .as("appends of one that do not name their record")
+                .isZero();
     }
 
     @Test
@@ -287,18 +292,16 @@ class AppendStoreTest extends ProjectTest {
         AppendRequest taken = request(record(one.id(), "other", null));
         AppendRequest free = request(record("b"));
         AppendRequest foreign = of(other, record("c"));
-        assertThat(writer.isApart(taken.key)).isFalse();
-
         assertThatThrownBy(() -> writeShared(taken, free, foreign))
                 .isInstanceOfSatisfying(
                         AppendQueue.NotSharedException.class,
-                        apart -> assertThat(apart.lanes()).containsExactly(taken.key));
+                        apart -> assertThat(apart.left()).containsExactly(taken.key));
 
         assertThat(added(free)).containsExactly(2L);
         assertThat(added(foreign)).containsExactly(1L);
         assertThat(taken.outcome).isNotDone();
-        assertThat(writer.isApart(taken.key)).isTrue();
-        assertThat(writer.isApart(foreign.key)).isFalse();
+        assertThat(taken.hasSpoiledBatch()).isTrue();
+        assertThat(foreign.hasSpoiledBatch()).isFalse();
         write(taken);
         assertThat(outcome(taken)).isInstanceOf(AppendOutcome.Rejected.class);
         log.checkFeed(other.id());
@@ -320,8 +323,8 @@ class AppendStoreTest extends ProjectTest {
             assertThat(added(free)).containsExactly(1L);
             assertThat(added(foreign)).containsExactly(1L);
             assertThat(outcome(held)).isInstanceOf(AppendOutcome.Unavailable.class);
-            assertThat(writer.isApart(held.key)).isTrue();
-            assertThat(writer.isApart(foreign.key)).isFalse();
+            assertThat(held.hasSpoiledBatch()).isTrue();
+            assertThat(foreign.hasSpoiledBatch()).isFalse();
             holder.rollback();
         }
         AppendRequest again = request(one);

@@ -6,21 +6,21 @@ import java.time.Duration;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** For how long lanes are written apart, by a clock of the test. */
-class SuspectsTest {
+/** How long queues cool down, by a clock of the test. */
+class CooldownsTest {
 
-    private final AppendQueue.Key lane = new AppendQueue.Key(UUID.randomUUID(), false);
+    private final AppendQueue.Key queue = new AppendQueue.Key(UUID.randomUUID(), false);
     private long now = Long.MAX_VALUE - Duration.ofSeconds(5).toNanos();
-    private final Suspects suspects = new Suspects(() -> now);
+    private final AppendQueue.Cooldowns cooldowns = new AppendQueue.Cooldowns(() -> now);
 
     private void pass(Duration time) {
         now += time.toNanos();
     }
 
-    /** How many seconds it takes until the lane is no suspect any more. */
+    /** How many seconds it takes until the queue shares batches again. */
     private int secondsLeft() {
         int seconds = 0;
-        for (; suspects.contains(lane); seconds++) {
+        for (; cooldowns.contains(queue); seconds++) {
             pass(Duration.ofSeconds(1));
         }
         return seconds;
@@ -28,33 +28,33 @@ class SuspectsTest {
 
     @Test
     void oneFailureIsForgottenSoon() {
-        assertThat(suspects.contains(lane)).isFalse();
-        suspects.add(lane);
-        assertThat(suspects.contains(lane)).isTrue();
-        assertThat(suspects.contains(new AppendQueue.Key(UUID.randomUUID(), false)))
+        assertThat(cooldowns.contains(queue)).isFalse();
+        cooldowns.add(queue);
+        assertThat(cooldowns.contains(queue)).isTrue();
+        assertThat(cooldowns.contains(new AppendQueue.Key(UUID.randomUUID(), false)))
                 .isFalse();
         assertThat(secondsLeft()).isEqualTo(2);
         pass(Duration.ofMinutes(1));
-        suspects.add(lane);
+        cooldowns.add(queue);
         assertThat(secondsLeft()).isEqualTo(2);
     }
 
     @Test
-    void whoFailsAgainAndAgainIsASuspectForTwiceAsLongEachTimeUpToAMinute() {
+    void aQueueThatFailsAgainAndAgainCoolsDownTwiceAsLongEachTimeUpToAMinute() {
         int[] seconds = new int[9];
         for (int i = 0; i < seconds.length; i++) {
-            suspects.add(lane);
+            cooldowns.add(queue);
             seconds[i] = secondsLeft();
         }
         assertThat(seconds).containsExactly(2, 3, 5, 9, 17, 33, 61, 61, 61);
     }
 
     @Test
-    void failuresInTheMeantimeBeginTheTimeAnewAndDoNotDoubleIt() {
+    void failuresDuringTheCooldownRestartItAndDoNotDoubleIt() {
         for (int i = 0; i < 100; i++) {
-            suspects.add(lane);
+            cooldowns.add(queue);
             pass(Duration.ofMillis(500));
-            assertThat(suspects.contains(lane)).isTrue();
+            assertThat(cooldowns.contains(queue)).isTrue();
         }
         assertThat(secondsLeft()).isEqualTo(1);
     }

@@ -14,8 +14,8 @@
 -- it; raised boolean, whether this record is the first above the threshold. The count ends there, so that one step appends one event at
 -- most.
 --
--- A record counts in the interval of its recorded_at, or in a later one that an earlier record of the feed has begun. So intervals follow
--- one another in the order of the feed, whatever the steps are.
+-- A record counts in the interval of its recorded_at, or in a later one that an earlier record of the feed has begun. Intervals thus
+-- follow one another in the order of the feed, whatever the steps are.
 with start as materialized (
   -- removed records do not count
   select greatest(:sequence_id::bigint, annals.horizon(:project_id)) as sequence_id

@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Each second it finds enabled alerts with records to look at, and gives each a few steps. A step is one transaction: it locks the
  * alert's row, or skips the alert if another instance holds it; counts the next records; stores the progress; and appends the event if the
- * alert is raised. So an interval has at most one event, whatever breaks.
+ * alert is raised. An interval therefore has at most one event, whatever breaks.
  *
  * <p>An alert whose step fails waits for a back-off, and then looks at half as many records.
  */
@@ -56,7 +56,6 @@ class AlertEvaluator {
 
     private static final int MAX_HALVINGS = 30;
 
-    /** From a search that found nothing to the next one. An alert may be late by as much. */
     private static final Duration INTERVAL = Duration.ofSeconds(1);
     /** The most alerts of one search, whose query then takes milliseconds. Those that wait longest come first. */
     private static final int MAX_DUE = 100;
@@ -99,7 +98,7 @@ class AlertEvaluator {
                 WATCH_ALERTS,
                 STATES,
                 "alerts",
-                "Records that the alert which is farthest behind has still to look at, at the last look",
+                "Records still to count for the alert that is farthest behind, at the last measurement",
                 metrics);
     }
 
@@ -264,10 +263,10 @@ class AlertEvaluator {
 
     private static String describe(Throwable failure, boolean tooSlow) {
         if (tooSlow) {
-            return "Its records could not be looked at in time. Fewer are looked at next time.";
+            return "Its records could not be read in time. The next step reads fewer.";
         } else if (failure instanceof QueryException) {
-            return "Its query cannot be read any more. At " + failure.getMessage() + ".";
+            return "Its query is no longer valid. At " + failure.getMessage() + ".";
         }
-        return "A fault of the service; its log has more.";
+        return "An error of the service. Its log has the details.";
     }
 }

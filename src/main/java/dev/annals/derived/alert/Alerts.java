@@ -118,7 +118,7 @@ class Alerts {
             case "alert_limit" ->
                 new ProblemException(
                         ProblemType.TOO_MANY_ALERTS,
-                        "The project has as many alerts as it may have. Delete one that is not needed.");
+                        "The project has reached its limit of alerts. Delete one that is not needed.");
             case "stream_token" ->
                 new ProblemException(
                         ProblemType.UNAUTHORIZED, "The token has ended. Ask the administrator for a new one.");

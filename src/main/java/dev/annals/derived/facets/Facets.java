@@ -224,7 +224,6 @@ class Facets {
             return new FacetAnswer.Extent(through, isComplete() ? 0 : from, isComplete());
         }
 
-        /** @return whether to continue */
         private Uni<Boolean> step() {
             if (isComplete()) {
                 return Uni.createFrom().item(false);
@@ -279,7 +278,6 @@ class Facets {
                     .map(row -> new Piece(piece, row, System.nanoTime() - began));
         }
 
-        /** @return whether to continue after this piece */
         private boolean add(ScanPlan ahead, Piece piece) {
             if (piece.records().isEmpty()) {
                 return false;

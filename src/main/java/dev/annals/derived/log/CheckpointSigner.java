@@ -26,8 +26,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Signs the newest checkpoint of a log, or halts the log. Instances sign one tree: each holds the row of the log in the transaction that
- * signs, and reads the newest note there first.
+ * Signs the newest checkpoint of a log, or halts the log. The signing transaction locks the row of the log and reads the newest note
+ * there first, so all instances sign one tree.
  *
  * <p>A note must never be taken back. Three memories tell whether the database has forgotten one, after a restore or a failover:
  *
@@ -104,7 +104,7 @@ class CheckpointSigner {
                 ProblemType.LOG_HALTED,
                 "Nothing is signed for this log until an operator has looked at it: " + reason
                         + ". Records can be appended and read as ever. Checkpoints and proofs that you have stay valid."
-                        + " The operator lets the log go on with annals log resume, or ends it with annals log next-epoch.");
+                        + " The operator resumes it with annals log resume, or ends it with annals log next-epoch.");
     }
 
     /**
@@ -225,7 +225,7 @@ class CheckpointSigner {
         try {
             return objection(connection, projectId, state, origin, Checkpoint.of(Note.parse(seen)));
         } catch (IllegalArgumentException e) {
-            return objection("what was signed last cannot be read beside the log key: " + e.getMessage());
+            return objection("the last note cannot be read beside the log key: " + e.getMessage());
         }
     }
 
@@ -236,8 +236,7 @@ class CheckpointSigner {
             boolean ended = epoch.find() && Integer.parseInt(epoch.group(1)) < state.epoch();
             return ended
                     ? Uni.createFrom().item(Optional.empty())
-                    : objection(
-                            "what was signed last is the log " + seen.origin() + ", and the database has " + origin);
+                    : objection("the last note is of the log " + seen.origin() + ", and the database has " + origin);
         }
         if (seen.size() > state.signedSize()) {
             return objection("this service has signed " + seen.size() + " records, and the database knows of "
@@ -286,8 +285,8 @@ class CheckpointSigner {
                     try {
                         return work.run();
                     } catch (IOException e) {
-                        LOG.errorf(e, "What was signed cannot be noted beside the log key");
-                        throw halted("what was signed cannot be noted beside the log key");
+                        LOG.errorf(e, "The note cannot be stored beside the log key");
+                        throw halted("the note cannot be stored beside the log key");
                     }
                 })
                 .runSubscriptionOn(Infrastructure.getDefaultWorkerPool());

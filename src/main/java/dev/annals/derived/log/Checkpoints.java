@@ -283,7 +283,7 @@ public class Checkpoints {
         return new ProblemException(
                 ProblemType.LOG_FORKED,
                 "The records are not those that the log has signed: " + finding
-                        + ". Keep the checkpoints that you have, and ask who runs the service.");
+                        + ". Keep the checkpoints that you have, and ask the operator of the service.");
     }
 
     /** The public keys of a log. */

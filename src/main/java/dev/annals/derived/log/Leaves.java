@@ -138,7 +138,7 @@ record Leaves(long start, List<Hash> entries) {
         try {
             return of(record).entry(redaction.salts(), redaction.digests());
         } catch (IllegalArgumentException e) {
-            throw new DamagedLog("of what was redacted something is not as it was: " + e.getMessage());
+            throw new DamagedLog("a redacted field was changed: " + e.getMessage());
         }
     }
 

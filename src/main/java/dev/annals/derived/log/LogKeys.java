@@ -78,8 +78,8 @@ public class LogKeys {
         try {
             KeyFile.write(file, MasterKey.draw());
             LOG.infof(
-                    "The logs of all projects are signed with a new key, %s. Keep a copy where no copy of the database is:"
-                            + " who has both can forge what readers verify",
+                    "The logs of all projects are signed with a new key, %s. Keep a copy apart from copies of the database:"
+                            + " with both, records and proofs can be forged",
                     file);
         } catch (FileAlreadyExistsException e) {
             // An earlier start has written it.

@@ -189,7 +189,8 @@ public class LogResource {
         }
         if (!COUNT.matcher(text).matches() || Integer.parseInt(text) > MOST_WITNESSES) {
             throw RequestParameters.invalid(
-                    WITNESSES, "It is how many witnesses have to have cosigned, from 0 to " + MOST_WITNESSES + ".");
+                    WITNESSES,
+                    "It is the number of witnesses that must have cosigned, from 0 to " + MOST_WITNESSES + ".");
         }
         return Integer.parseInt(text);
     }
@@ -298,7 +299,7 @@ public class LogResource {
 
     private static long size(String name, @Nullable String text) {
         if (text == null || !NUMBER.matcher(text).matches()) {
-            throw RequestParameters.invalid(name, "It is the size of a checkpoint: how many records the log had.");
+            throw RequestParameters.invalid(name, "It is the size of a checkpoint: the number of records in the log.");
         }
         return Long.parseLong(text);
     }

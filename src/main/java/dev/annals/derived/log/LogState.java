@@ -113,7 +113,7 @@ record LogState(
                     if (rows.rowCount() > 0) {
                         LOG.errorf(
                                 "The log of project %s is halted: %s. Nothing is signed for it until an operator has"
-                                        + " looked at it; appending goes on",
+                                        + " looked at it; appends continue",
                                 projectId, reason);
                     }
                 })

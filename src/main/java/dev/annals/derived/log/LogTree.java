@@ -26,14 +26,13 @@ import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The projection that grows the Merkle tree of each log behind its feed. Of earlier records it needs the frontier. When a tile becomes
+ * The projection that grows the Merkle tree of each log behind its feed. It needs the frontier of earlier records. When a tile becomes
  * full, it also hashes the up to 255 records that began the tile again; these must lead to the frontier, which shows whether one was
  * changed meanwhile.
  *
  * <p>A rebuild keeps seeds and tiles. It computes every tile anew, compares it with the stored one, and must pass the signed root.
  *
- * <p>States: a log grows; a damaged one is halted ({@link LogState#halt}) and stays as it is. {@link TreeReader} reads tiles, {@link
- * Leaves} hashes records.
+ * <p>A damaged log is halted ({@link LogState#halt}) and stops growing. {@link TreeReader} reads tiles, {@link Leaves} hashes records.
  */
 @ApplicationScoped
 public class LogTree implements Projection {

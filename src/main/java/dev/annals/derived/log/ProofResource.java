@@ -123,9 +123,9 @@ public class ProofResource {
             Hash leaf = leaf(json);
             boolean isStored = (index / Tile.WIDTH + 1) * Tile.WIDTH <= log.size();
             if (leaf != null && isStored && taken.equals(leaf)) {
-                throw new DamagedLog("the hashes that are stored of the tree of " + log.size()
+                throw new DamagedLog("the stored hashes of the tree of " + log.size()
                         + " records do not lead from record " + record.sequenceId()
-                        + ", which is as it was taken in, to the root that was signed: a tile was changed");
+                        + ", which is unchanged, to the signed root: a tile was changed");
             }
             throw new DamagedLog("record " + record.record().id() + " with the sequence id " + record.sequenceId()
                     + " is not the one that was taken into the tree");

@@ -33,7 +33,6 @@ public class SeenNotes {
         this.directory = directory;
     }
 
-    /** Reads the note that was written last. */
     Optional<String> read(UUID projectId) throws IOException {
         if (directory == null) {
             return Optional.empty();

@@ -36,7 +36,6 @@ record SignedLog(
                 : new SignedLog(projectId, epoch, note, checkpoint, other);
     }
 
-    /** The number of records. */
     long size() {
         return checkpoint.size();
     }

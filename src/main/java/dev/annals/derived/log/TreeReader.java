@@ -192,7 +192,7 @@ final class TreeReader {
         hashes.forEach(range::append);
         if (!range.root().equals(Hash.at(row.getBuffer("root").getBytes(), 0))) {
             throw new DamagedLog("tile " + tile + " of level " + level
-                    + " is damaged: the root that is stored of it is not that of its hashes");
+                    + " is damaged: its stored root does not follow from its hashes");
         }
     }
 
@@ -233,9 +233,8 @@ final class TreeReader {
             CompactRange range = CompactRange.at(0);
             roots.stream().limit(end).skip(at).forEach(range::append);
             if (roots.size() < end || !range.root().equals(tree.hashes().get(i))) {
-                throw new DamagedLog(
-                        "the tiles " + (first + at) + " to " + (first + end - 1) + " of level " + (level - 1)
-                                + " are damaged: the roots that are stored of them are not those that were taken into the tree");
+                throw new DamagedLog("the tiles " + (first + at) + " to " + (first + end - 1) + " of level "
+                        + (level - 1) + " are damaged: their stored roots do not match the tree");
             }
             at = end;
         }

@@ -31,7 +31,7 @@ record Witness(WitnessKey key, URI url) {
         for (String text : config.witnesses().orElse(List.of())) {
             Witness witness = parse(text);
             if (!names.add(witness.key.name())) {
-                throw unusable("the witness " + witness.key.name() + " is there twice");
+                throw unusable("the witness " + witness.key.name() + " is named twice");
             }
             witnesses.add(witness);
         }
@@ -51,7 +51,7 @@ record Witness(WitnessKey key, URI url) {
         try {
             key = WitnessKey.parse(parts[0]);
         } catch (IllegalArgumentException e) {
-            throw unusable("of one, the key cannot be used (" + e.getMessage() + ")");
+            throw unusable("a key cannot be used (" + e.getMessage() + ")");
         }
         URI url = URI.create(parts[1].replaceAll("/+$", "") + "/add-checkpoint");
         boolean isHere =

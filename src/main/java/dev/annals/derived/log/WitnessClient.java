@@ -48,7 +48,7 @@ final class WitnessClient {
     private final AtomicInteger calls = new AtomicInteger();
     /** Whether the last answer arrived while an offer waits. */
     volatile boolean prompt = true;
-    /** How many calls in a row have failed. */
+    /** The number of failed calls in a row. */
     private volatile int failures;
 
     private volatile long pauseEnd;

@@ -33,9 +33,9 @@ final class WitnessMemory {
     private static final Sql READ_WITNESSES = Sql.named("derived/log/read_witnesses");
     private static final Sql NOTE_WITNESS = Sql.named("derived/log/note_witness");
     private static final Sql STORE_COSIGNED = Sql.named("derived/log/store_cosigned");
-    /** How long answers about a log suffice to sign more of it. */
+    /** The age of answers that suffice to sign more of a log. */
     private static final Duration FRESH = Duration.ofMinutes(1);
-    /** How long a log is not offered to a witness that refuses it. */
+    /** The pause after a witness has refused a log. */
     private static final Duration REFUSED = Duration.ofMinutes(1);
 
     private static final int MAX_LOGS = 10_000;
@@ -46,7 +46,7 @@ final class WitnessMemory {
     private final int needed;
     private final Cache<UUID, Boolean> asked =
             Caffeine.newBuilder().maximumSize(MAX_LOGS).expireAfterWrite(FRESH).build();
-    /** Of each log, by its origin. */
+    /** By the origin of the log. */
     private final Cache<String, Map<Witness, Claim>> claims =
             Caffeine.newBuilder().maximumSize(MAX_LOGS).build();
 
@@ -80,7 +80,7 @@ final class WitnessMemory {
     }
 
     /**
-     * What the database has of a witness.
+     * The row of a witness in the database.
      *
      * @param size the largest that it has cosigned
      * @param isLeftAlone whether it has refused the log a moment ago

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * the answers, {@link WitnessRounds} offers logs that have no readers.
  *
  * <p>An offer goes to all witnesses at once, except those that are backing off, and waits at most {@link #PROMPT} for those that answered
- * promptly the last time. Later answers are stored all the same.
+ * promptly the last time. Later answers are stored, too.
  */
 @ApplicationScoped
 public class Witnesses {
@@ -82,7 +82,7 @@ public class Witnesses {
         return !clients.isEmpty();
     }
 
-    /** How many witnesses must have cosigned a checkpoint, unless the reader asks for another number. */
+    /** The number of cosignatures that a checkpoint needs, unless the reader asks for another number. */
     int needed() {
         return needed;
     }

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * Data that follows from feeds and is stored in tables of its own. A row of {@code annals.projection} has its name. The data must depend
- * only on the feed, not on the time or the steps in which it was read, so that a rebuild gives the same data.
+ * Data that follows from feeds, in tables of its own. It must depend only on the feed, not on the time or the steps, so that a rebuild
+ * gives the same data.
  *
  * <p>{@link ProjectionSteps} calls it in a transaction that holds the checkpoint, and moves the checkpoint in this transaction.
  */
@@ -63,8 +63,7 @@ public interface Projection {
     }
 
     /**
-     * Corrects data that follows from removed records and remaining ones together. Data that follows from removed records alone is deleted
-     * with them.
+     * Corrects data that follows from removed and remaining records together.
      *
      * @param horizon the sequence id of the last removed record; the next record has been taken in
      */

@@ -6,12 +6,11 @@ import java.util.UUID;
 import java.util.function.LongSupplier;
 
 /**
- * Measures how far projections are behind the heads of the feeds. {@link Projector} reports what its scans see. A round of scans covers
- * all projects; the figures of a projection change at the end of a round.
+ * Measures how far projections are behind the heads of feeds, as scans of {@link Projector} see them. Figures change at the end of a
+ * round.
  *
- * <p>A projection of a project is behind from the scan that first saw a missing record. If it has since taken in all that this scan
- * saw, what is missing now arrived after the scan before this one, and counts from there. One that a round has not seen is no longer
- * behind.
+ * <p>A projection is behind in a project from the scan that first saw a missing record. Once it has taken in what that scan saw, it is
+ * behind from the last scan instead. A pair that a round does not report is no longer behind.
  */
 final class ProjectionLag {
 
@@ -24,7 +23,6 @@ final class ProjectionLag {
     private Map<String, Long> counted = new HashMap<>();
     private long roundBegan;
 
-    /** @param nanoTime as {@link System#nanoTime} */
     ProjectionLag(LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
     }
@@ -42,7 +40,6 @@ final class ProjectionLag {
         }
     }
 
-    /** @param since when the oldest missing record was seen first */
     private record Lag(long records, long since) {}
 
     synchronized void beginRound() {
@@ -87,7 +84,7 @@ final class ProjectionLag {
         return lag == null ? 0 : lag.records();
     }
 
-    /** How long the oldest missing record has been missing, in seconds; 0 if none was missing at the end of the last round. */
+    /** The seconds for which the oldest missing record has been missing; 0 if none was at the end of the last round. */
     synchronized double seconds(String projection) {
         Lag lag = published.get(projection);
         return lag == null || lag.records() == 0 ? 0 : (nanoTime.getAsLong() - lag.since()) / 1e9;

@@ -61,7 +61,6 @@ public class ProjectionSteps {
         }
     }
 
-    /** All projections, by name. */
     List<Projection> projections() {
         return projections;
     }
@@ -189,7 +188,6 @@ public class ProjectionSteps {
         return checkpoints.getOrDefault(projection.name(), 0L);
     }
 
-    /** The sequence id of each projection's checkpoint, by name. */
     private Uni<Map<String, Long>> lockAll(SqlConnection connection, UUID projectId) {
         Map<String, Long> checkpoints = new HashMap<>();
         return inTurn(

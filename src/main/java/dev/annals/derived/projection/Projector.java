@@ -35,12 +35,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds projects in which a projection is behind, and moves it forward by {@link ProjectionSteps}. Any number of instances run one.
  *
- * <p>A scan is one query over the next {@link Pace#projects} projects and over those that {@link RecentProjects} has found. A round of
- * scans covers all projects. After each scan, the projector works off what it found, and what the scan before it left unfinished:
+ * <p>A scan is one query over the next projects and over those of {@link RecentProjects}. A round of scans covers all projects. After
+ * each scan, the projector works on what it found and on what is left of the scan before:
  *
  * <ul>
- *   <li>Projects with few missing records share a step, because the statements of a step cost more than a few records do. If such a step
- *       fails, each project gets a step of its own.
+ *   <li>Projects with few missing records share a step. If it fails, each gets a step of its own.
  *   <li>A project with more gets at most {@link Pace#steps} steps before the others have their turn.
  *   <li>A project whose step fails is skipped until its back-off is over. Others go on.
  * </ul>
@@ -51,22 +50,21 @@ import org.jspecify.annotations.Nullable;
 public class Projector {
 
     /**
-     * The most records that one step takes in, unless the projection says otherwise: the cost of its statements no longer matters then,
-     * and the checkpoint is locked for less than a second.
+     * The most records of a step: enough to outweigh its statements, few enough to lock the checkpoint for less than a second.
      */
     public static final int RECORDS = 1_000;
 
     private static final Logger LOG = Logger.getLogger(Projector.class);
     private static final Sql FIND_LAGGING = Sql.named("derived/projection/find_lagging");
-    /** The most failures to remember. Projects beyond that are tried again after every scan. */
+    /** Projects beyond so many failures are tried again after every scan. */
     private static final int MAX_FAILURES = 10_000;
-    /** Within a round, pauses take so many times as long as scans: a large idle service scans a twentieth of the time. */
+    /** Within a round, the ratio of pauses to scans. */
     private static final int PAUSES = 19;
     /** The most projects that share a step. */
     private static final int PROJECTS_TOGETHER = 64;
     /** Projects that miss more records do not share a step. */
     private static final int FEW_RECORDS = 256;
-    /** A broken connection or a lock that was not granted in time is logged only after so many failures in a row. */
+    /** Transient failures in a row before one is logged. */
     private static final int PASSING_FAILURES = 3;
 
     /**
@@ -95,7 +93,7 @@ public class Projector {
     private final Map<Target, Failure> failures = new ConcurrentHashMap<>();
 
     // Only one scan runs at a time.
-    /** The last project of the last scan; null if the next scan begins a round. */
+    /** Null if the next scan begins a round. */
     private volatile @Nullable UUID after;
 
     private volatile boolean oneScanIsARound;
@@ -111,7 +109,6 @@ public class Projector {
         });
     }
 
-    /** @param nanoTime the clock of the lag */
     Projector(Pool pool, ProjectionSteps steps, boolean enabled, Pace pace, LongSupplier nanoTime) {
         this.pool = pool;
         this.steps = steps;
@@ -133,24 +130,22 @@ public class Projector {
                 .register(metrics);
     }
 
-    /** A projection of one project. */
     private record Target(Projection projection, UUID projectId) {}
 
     /**
-     * Records that a target is missing, as a scan saw it. What arrives later waits for the next scan.
+     * Records that a target is missing, as a scan saw it. Later records wait for the next scan.
      *
      * @param step the fewest records that the projection takes in
      */
     private record Backlog(Target target, long records, int step) {
 
-        /** What is left to do; nothing if the step took nothing in, or if the projection waits for more records. */
+        /** The rest after a step; empty if the step took nothing in, or if the projection waits for more records. */
         List<Backlog> after(Map<UUID, Long> taken) {
             long done = taken.getOrDefault(target.projectId(), 0L);
             return done == 0 || records - done < step ? List.of() : List.of(new Backlog(target, records - done, step));
         }
     }
 
-    /** @param until when to try again, by {@link System#nanoTime} */
     private record Failure(int count, long until) {}
 
     /** The number of projects in which the last step of a projection failed on this instance. */
@@ -169,7 +164,6 @@ public class Projector {
         return after == null;
     }
 
-    /** The names of the projections, sorted. */
     List<String> names() {
         return steps.projections().stream().map(Projection::name).toList();
     }
@@ -288,7 +282,6 @@ public class Projector {
         return batches;
     }
 
-    /** Backlogs of one projection that share a step. */
     private static final class Batch {
         final List<Backlog> backlogs = new ArrayList<>();
         private long records;
@@ -303,7 +296,6 @@ public class Projector {
         }
     }
 
-    /** @return what is left for the next scan */
     private Uni<List<Backlog>> work(List<Backlog> batch) {
         if (loop.stopped()) {
             return Uni.createFrom().item(List.of());

@@ -12,9 +12,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds projects with new records without a scan of all projects: every commit adds a row at the end of {@code annals.feed_segment}, and
- * the transaction number of a row tells whether the last read saw it. A read may miss some, because PostgreSQL also puts rows where
- * expired ones were; {@link Projector} then finds them in its round.
+ * Finds projects with new records at the end of {@code annals.feed_segment}, to which every commit adds a row. The row's transaction
+ * number tells whether the last read saw it. {@link Projector} finds in its rounds what this misses: rows in place of expired ones.
  *
  * <p>A pass over the end of the table takes one or more reads. One read runs at a time.
  */
@@ -23,7 +22,7 @@ final class RecentProjects {
     private static final Sql READ_RECENT_PROJECTS = Sql.named("derived/projection/read_recent_projects");
     /** The most rows of a read. A page holds fewer, so each read gets to another page. */
     private static final int PLACES = 1_000;
-    /** Each session fills a page of its own. So many pages before the last one may still get rows. */
+    /** The pages before the last one that may still get rows: each session fills a page of its own. */
     private static final int OPEN_PAGES = 64;
 
     private final Pool pool;

@@ -31,10 +31,10 @@ record RedactionRequest(Set<String> fields, String reason) {
     private static final int SHORTEST_VALUE = 4;
 
     private static final Map<String, String> NOT_REDACTABLE = Map.of(
-            "action", "every record has one, by which it is found and counted",
-            "timestamp", "every record has one, by which it is found and counted",
-            "recorded_by", "it says who is answerable for the record",
-            "number", "numbers have no gap, and the record is what shows it");
+            "action", "every record has one, and is found and counted by it",
+            "timestamp", "every record has one, and is found and counted by it",
+            "recorded_by", "it names the writer of the record",
+            "number", "the record shows that numbers have no gap");
 
     /** @throws ProblemException {@code malformed-json} or {@code invalid-body} */
     static RedactionRequest read(byte[] body) {
@@ -87,11 +87,12 @@ record RedactionRequest(Set<String> fields, String reason) {
             if (own && !field.equals("message")) {
                 errors.add(new FieldError(
                         "/fields/" + at,
-                        "This record says what was redacted: only its message, the reason, can be redacted."));
+                        "This record is the event of a redaction: only its message, the reason, can be redacted."));
             } else if (value != null) {
                 left.add(field);
                 if (mayRead && reasonContains(value)) {
-                    errors.add(new FieldError("/reason", "It contains the value of " + field + ", which is to go."));
+                    errors.add(new FieldError(
+                            "/reason", "It contains the value of " + field + ", which is being redacted."));
                 }
             } else if (mayRead && !gone.contains(field)) {
                 errors.add(new FieldError("/fields/" + at, "The record has no " + field + "."));

@@ -196,7 +196,7 @@ class Redactions {
         Hash now = entry(after, Objects.requireNonNull(after.redaction(), "it was redacted"));
         if (before != null && !before.equals(now)) {
             throw new IllegalStateException(
-                    "the leaf of record " + after.record().id() + " would be another one after the redaction");
+                    "the leaf of record " + after.record().id() + " would change by the redaction");
         }
     }
 }

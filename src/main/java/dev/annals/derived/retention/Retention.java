@@ -93,11 +93,11 @@ public class Retention {
                 .description("Records that had expired, and were removed by this instance")
                 .register(metrics);
         Gauge.builder("annals.retention.awaiting.archive", this, retention -> retention.awaitingArchive)
-                .description("Projects of which records have expired that only wait for an archive, at the last look")
+                .description("Projects with expired records that only wait for an archive, in the last round")
                 .strongReference(true)
                 .register(metrics);
         Gauge.builder("annals.retention.failing", failing, Set::size)
-                .description("Projects whose expired records could not be removed at the last look")
+                .description("Projects whose expired records could not be removed in the last round")
                 .strongReference(true)
                 .register(metrics);
     }
@@ -122,7 +122,10 @@ public class Retention {
             look().onTermination()
                     .invoke(() -> looking = false)
                     .subscribe()
-                    .with(done -> {}, failure -> LOG.debug("Expired records are looked for again later", failure));
+                    .with(
+                            done -> {},
+                            failure -> LOG.debug(
+                                    "Expired records cannot be searched for; the next round tries again", failure));
         }
     }
 
@@ -196,9 +199,7 @@ public class Retention {
     private boolean failed(UUID projectId, Throwable failure) {
         if (failing.add(projectId)) {
             LOG.warnf(
-                    failure,
-                    "Expired records of project %s cannot be removed; it is tried again at the next look",
-                    projectId);
+                    failure, "Expired records of project %s cannot be removed; the next round tries again", projectId);
         }
         return true;
     }

@@ -16,7 +16,7 @@ public interface RetentionConfig {
     @WithDefault("true")
     boolean enabled();
 
-    /** How often to look for expired records. A removal appends an event. */
+    /** The interval at which expired records are removed. A removal appends an event. */
     @WithDefault("1H")
     @Durations(min = "100ms", max = "24H")
     Duration interval();

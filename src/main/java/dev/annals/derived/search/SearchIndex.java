@@ -320,8 +320,7 @@ public class SearchIndex implements Projection, FeedIndex {
     }
 
     /**
-     * The number of blocks of the second search: enough to fill the page if matches stay as frequent as in the first blocks, but no more than
-     * the page may read.
+     * The blocks of the second search: enough to fill the page if matches stay as frequent, no more than the page may read.
      */
     private int more(IndexHits few, Filter filter, int limit) {
         double lookable = (double) config.scanLimit() / Math.max(1, few.width());
@@ -330,7 +329,6 @@ public class SearchIndex implements Projection, FeedIndex {
         return (int) Math.max(FEW_BLOCKS, Math.min(MORE_BLOCKS, blocks));
     }
 
-    /** @param from the first place; null for the head */
     private Uni<IndexHits> find(UUID projectId, Order order, Filter filter, @Nullable Long from, int blocks) {
         boolean ascending = order == Order.ASCENDING;
         IndexKeys keys = IndexKeys.of(filter);

@@ -162,7 +162,7 @@ final class FollowedLog {
     }
 
     private static String keep() {
-        return " Keep the checkpoints that you have, and ask who runs the service.";
+        return " Keep the checkpoints that you have, and ask the operator of the service.";
     }
 
     private Seen newest() throws InterruptedException {

@@ -302,7 +302,7 @@ final class SignedRecords {
             find(
                     findings,
                     "tile " + tile + " of level " + level
-                            + " is damaged: the root that is stored of it is not that of its" + " hashes");
+                            + " is damaged: its stored root does not follow from its hashes");
         }
     }
 

@@ -131,7 +131,7 @@ public final class TestProjector {
         }
     }
 
-    /** How long a projection has been behind, by the clock of the test. */
+    /** The lag of a projection, by the clock of the test. */
     public double lagSeconds(String projection) {
         return projector.lag().seconds(projection);
     }

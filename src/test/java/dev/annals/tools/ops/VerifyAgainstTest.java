@@ -180,7 +180,7 @@ class VerifyAgainstTest {
         assertThat(findings())
                 .singleElement()
                 .asString()
-                .contains("tile 1 of level 0 is damaged: the root that is stored of it is not that of its hashes");
+                .contains("tile 1 of level 0 is damaged: its stored root does not follow from its hashes");
         append(1);
         Await.until("nothing is signed over it", () -> get("/log/1/checkpoint").statusCode() == 503);
         assertThat(get("/log/1/checkpoint").asString()).contains("the tiles 0 to 1 of level 0 are damaged");

@@ -34,7 +34,7 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
             "subject.type",
             "timestamp");
 
-    /** The fields that can be redacted. Of events of the service, only {@code message} can. */
+    /** The fields that can be redacted. In events of the service, only {@code message} can. */
     public static final List<String> REDACTABLE = List.of(
             "actor.type",
             "actor.id",

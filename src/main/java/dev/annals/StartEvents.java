@@ -2,7 +2,7 @@ package dev.annals;
 
 import dev.annals.access.tokens.OperationEvents;
 import dev.annals.derived.log.LogKeys;
-import dev.annals.kernel.config.ChosenSettings;
+import dev.annals.kernel.config.ChangedSettings;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Sql;
 import io.quarkus.runtime.ShutdownEvent;
@@ -60,7 +60,7 @@ class StartEvents {
 
     private void look() {
         try {
-            recordSettings(ChosenSettings.of(Settings.ALL, config)).await().indefinitely();
+            recordSettings(ChangedSettings.of(Settings.ALL, config)).await().indefinitely();
             recordKeys().await().indefinitely();
         } catch (RuntimeException e) {
             if (DatabaseFailure.onlyReads(e) || (e.getCause() != null && DatabaseFailure.onlyReads(e.getCause()))) {
@@ -81,10 +81,10 @@ class StartEvents {
         looked.await();
     }
 
-    Uni<Void> recordSettings(SortedMap<String, ChosenSettings.Chosen> settings) {
+    Uni<Void> recordSettings(SortedMap<String, ChangedSettings.Value> settings) {
         return events.found("settings", json -> {
             json.writeStartObject();
-            for (Map.Entry<String, ChosenSettings.Chosen> setting : settings.entrySet()) {
+            for (Map.Entry<String, ChangedSettings.Value> setting : settings.entrySet()) {
                 json.writeFieldName(setting.getKey());
                 if (setting.getValue().secret()) {
                     json.writeStartObject();

@@ -2,7 +2,7 @@ package dev.annals;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.annals.kernel.config.ChosenSettings;
+import dev.annals.kernel.config.ChangedSettings;
 import io.quarkus.test.junit.QuarkusTest;
 import io.smallrye.config.PropertiesConfigSource;
 import io.smallrye.config.SmallRyeConfigBuilder;
@@ -49,8 +49,8 @@ class StartEventsTest {
         events.recordSettings(chosen(settings)).await().indefinitely();
     }
 
-    private static SortedMap<String, ChosenSettings.Chosen> chosen(Map<String, String> settings) {
-        return ChosenSettings.of(
+    private static SortedMap<String, ChangedSettings.Value> chosen(Map<String, String> settings) {
+        return ChangedSettings.of(
                 Settings.ALL,
                 new SmallRyeConfigBuilder()
                         .withSources(new PropertiesConfigSource(settings, "of a start", 100))

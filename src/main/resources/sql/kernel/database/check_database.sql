@@ -1,10 +1,10 @@
--- Looks for what would silently break the guarantees of feeds.
+-- Finds conditions that silently break the guarantees of feeds.
 --
--- :projects  integer   how many projects to look at, at most
--- :records   integer   how many of their newest records, at most
+-- :projects  integer   the most projects to check
+-- :records   integer   the most newest records of each
 --
 -- One row: max_prepared_transactions integer, unplaced_records bigint, unplaced_project uuid (one that has some, or null),
--- made_otherwise boolean (the search index of a project was made in another way than by this server).
+-- made_otherwise boolean (the search index of a project was made by other rules than this server's).
 select
   current_setting('max_prepared_transactions')::integer as max_prepared_transactions,
   count(*) as unplaced_records,

@@ -1,7 +1,7 @@
--- What a new connection to the database is, before anything else is sent on it.
+-- Describes the session of a new connection, before any other statement.
 --
--- One row: role text and login text, who its statements run as and who logged in; backend integer, the server process that
--- answers; started bigint, when its server was started, in microseconds since 1970, which no two servers share; standby boolean,
+-- One row: role text and login text, the role of its statements and of its login; backend integer, the server
+-- process; started bigint, the start of its server, in microseconds since 1970, which identifies the server; standby boolean,
 -- whether the server only reads; and the settings as numbers of milliseconds, lock_timeout,
 -- statement_timeout and idle_in_transaction_session_timeout bigint, or as text: enable_seqscan, enable_hashjoin,
 -- enable_mergejoin, plan_cache_mode, jit, array_nulls, bytea_output, default_transaction_deferrable, default_transaction_isolation,

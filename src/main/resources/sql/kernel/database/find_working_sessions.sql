@@ -1,9 +1,9 @@
--- Which of these sessions are in a transaction, be it of one statement, until its commit is complete. Any role may see that: each
+-- Finds the sessions that are in a transaction, of one statement or more, until its commit is complete. Any role may see that: each
 -- transaction holds the lock of its own virtual id.
 --
 -- :backends  integer[]  the sessions' server processes
 --
--- One row: started bigint, as in check_session.sql; working integer[], those that are in a transaction.
+-- One row: started bigint, as in check_session.sql; working integer[], the processes of those in a transaction.
 select
   (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint as started,
   array(

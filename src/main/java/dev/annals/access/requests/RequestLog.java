@@ -2,7 +2,7 @@ package dev.annals.access.requests;
 
 import dev.annals.access.caller.Caller;
 import dev.annals.kernel.connection.TrustedProxies;
-import dev.annals.kernel.http.Causes;
+import dev.annals.kernel.http.RequestProblem;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Meter.MeterProvider;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -116,7 +116,7 @@ class RequestLog {
                 Optional.ofNullable(routing.<@Nullable Operation>get(OPERATION)).orElse(Operation.OTHER);
         measure(routing, operation.route(), nanos, whole);
         int status = routing.response().getStatusCode();
-        Optional<String> cause = Causes.of(routing);
+        Optional<String> cause = RequestProblem.of(routing);
         if (status >= 400) {
             metrics.counter("annals.refusals", "cause", cause.orElse("other")).increment();
         }

@@ -115,7 +115,7 @@ public class AppendResource {
                 NDJSON,
                 "Send one JSON record per line, with the header Content-Type: application/x-ndjson; one record as JSON"
                         + " goes to POST " + FeedLinks.PATH + ", several to POST " + FeedLinks.PATH + "/batch.");
-        RequestBodies.Held held = bodies.held(caller.projectId(), NdjsonUpload.mostBytes(bounds));
+        RequestBodies.BodyMemory held = bodies.memory(caller.projectId(), NdjsonUpload.mostBytes(bounds));
         NdjsonUpload upload = new NdjsonUpload(
                 bodies.parts(http),
                 held,

@@ -72,7 +72,7 @@ final class NdjsonUpload {
     private static final long MOST_TURN_MILLIS = 1_000;
 
     private final BodyParts request;
-    private final RequestBodies.Held memory;
+    private final RequestBodies.BodyMemory memory;
     private final Context context;
     /** Its limits may change while the body streams in. */
     private final Supplier<Caller> caller;
@@ -104,7 +104,7 @@ final class NdjsonUpload {
 
     NdjsonUpload(
             BodyParts request,
-            RequestBodies.Held memory,
+            RequestBodies.BodyMemory memory,
             Context context,
             Supplier<Caller> caller,
             Usage usage,

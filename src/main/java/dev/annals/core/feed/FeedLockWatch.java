@@ -1,8 +1,8 @@
 package dev.annals.core.feed;
 
+import dev.annals.kernel.database.PolledNumber;
 import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
-import dev.annals.kernel.database.WatchedNumber;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
@@ -25,10 +25,10 @@ public class FeedLockWatch {
     /** Several looks fall into the time that a commit waits for a lock before it fails. */
     private static final Duration INTERVAL = Duration.ofSeconds(5);
 
-    private final WatchedNumber seconds;
+    private final PolledNumber seconds;
 
     FeedLockWatch(@Reads Pool pool, Vertx vertx, MeterRegistry metrics) {
-        this.seconds = new WatchedNumber(Sql.named("core/feed/read_lock_wait"), pool, vertx);
+        this.seconds = new PolledNumber(Sql.named("core/feed/read_lock_wait"), pool, vertx);
         Gauge.builder("annals.feed.lock.wait.seconds", seconds::last)
                 .description("How long the longest wait for the lock of a feed has lasted")
                 .register(metrics);

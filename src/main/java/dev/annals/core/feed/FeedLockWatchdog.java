@@ -1,8 +1,8 @@
 package dev.annals.core.feed;
 
 import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Reads;
-import dev.annals.kernel.database.RepeatedLook;
 import dev.annals.kernel.database.Sql;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -40,7 +40,7 @@ public class FeedLockWatchdog {
     private final Pool pool;
     private final Duration limit;
     private final Counter ended;
-    private final RepeatedLook looks;
+    private final PeriodicTask looks;
     /** When each holder was first seen, by {@link System#nanoTime}; no more than the database has sessions. */
     private volatile Map<Holder, Long> since = Map.of();
 
@@ -52,7 +52,7 @@ public class FeedLockWatchdog {
     FeedLockWatchdog(@Reads Pool pool, AnnalsConfig config, MeterRegistry metrics) {
         this.pool = pool;
         this.limit = config.database().lockHolderLimit();
-        this.looks = new RepeatedLook(this::look, INTERVAL, INTERVAL, LOG, "Sessions that hold feeds");
+        this.looks = new PeriodicTask(this::look, INTERVAL, INTERVAL, LOG, "Sessions that hold feeds");
         this.ended = Counter.builder("annals.feed.lock.ended.sessions")
                 .description("Sessions that this instance ended because they held the lock of a feed for too long")
                 .register(metrics);

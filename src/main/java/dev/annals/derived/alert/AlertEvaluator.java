@@ -5,10 +5,10 @@ import dev.annals.core.query.Query;
 import dev.annals.core.query.QueryParser;
 import dev.annals.core.query.QueryParser.QueryException;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Reads;
-import dev.annals.kernel.database.RepeatedLook;
 import dev.annals.kernel.database.Sql;
-import dev.annals.kernel.database.WatchedStates;
+import dev.annals.kernel.database.StateGauges;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -74,8 +74,8 @@ class AlertEvaluator {
     private final Duration retryDelay;
     private final Counter raised;
     private final Counter failures;
-    private final RepeatedLook loop;
-    private final WatchedStates watched;
+    private final PeriodicTask loop;
+    private final StateGauges watched;
 
     @Inject
     AlertEvaluator(@Reads Pool pool, AlertConfig config, MeterRegistry metrics) {
@@ -87,14 +87,14 @@ class AlertEvaluator {
         this.config = config;
         this.records = records;
         this.retryDelay = retryDelay;
-        this.loop = new RepeatedLook(this::evaluateDue, INTERVAL, retryDelay, LOG, "Alerts");
+        this.loop = new PeriodicTask(this::evaluateDue, INTERVAL, retryDelay, LOG, "Alerts");
         this.raised = Counter.builder("annals.alerts.raised")
                 .description("Events of alerts that this instance has appended")
                 .register(metrics);
         this.failures = Counter.builder("annals.alerts.failures")
                 .description("Steps of alerts that failed at this instance")
                 .register(metrics);
-        this.watched = new WatchedStates(
+        this.watched = new StateGauges(
                 WATCH_ALERTS,
                 STATES,
                 "alerts",

@@ -1,8 +1,8 @@
 package dev.annals.derived.log;
 
+import dev.annals.kernel.database.PolledNumber;
 import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
-import dev.annals.kernel.database.WatchedNumber;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
@@ -32,12 +32,12 @@ public class LogHealth implements HealthCheck {
 
     private final LogKeys keys;
     private final Witnesses witnesses;
-    private final WatchedNumber halted;
+    private final PolledNumber halted;
 
     LogHealth(@Reads Pool pool, Vertx vertx, LogKeys keys, Witnesses witnesses, MeterRegistry metrics) {
         this.keys = keys;
         this.witnesses = witnesses;
-        this.halted = new WatchedNumber(Sql.named("derived/log/count_halted_logs"), pool, vertx);
+        this.halted = new PolledNumber(Sql.named("derived/log/count_halted_logs"), pool, vertx);
         Gauge.builder("annals.log.halted", halted::last)
                 .description("Logs that are not signed until an operator has looked at them")
                 .register(metrics);

@@ -1,8 +1,8 @@
 package dev.annals.derived.projection;
 
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Reads;
-import dev.annals.kernel.database.RepeatedLook;
 import dev.annals.kernel.database.Sql;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -87,7 +87,7 @@ public class Projector {
     private final Map<String, Projection> projections;
     private final boolean enabled;
     private final Pace pace;
-    private final RepeatedLook loop;
+    private final PeriodicTask loop;
     private final RecentProjects recent;
     private final ProjectionLag lag;
     private final Map<Target, Failure> failures = new ConcurrentHashMap<>();
@@ -118,7 +118,7 @@ public class Projector {
         this.pace = pace;
         this.recent = new RecentProjects(pool);
         this.lag = new ProjectionLag(nanoTime);
-        this.loop = new RepeatedLook(this::scanAndPause, pace.interval(), pace.retryDelay(), LOG, "Projections");
+        this.loop = new PeriodicTask(this::scanAndPause, pace.interval(), pace.retryDelay(), LOG, "Projections");
     }
 
     private static void gauge(
@@ -204,7 +204,7 @@ public class Projector {
                         .item(true)
                         .onItem()
                         .delayIt()
-                        .by(RepeatedLook.pause(PAUSES, began, pace.interval())));
+                        .by(PeriodicTask.pause(PAUSES, began, pace.interval())));
     }
 
     /**

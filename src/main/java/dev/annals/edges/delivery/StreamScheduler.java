@@ -6,9 +6,9 @@ import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.kernel.database.Reads;
-import dev.annals.kernel.database.RepeatedLook;
+import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Sql;
-import dev.annals.kernel.database.WatchedStates;
+import dev.annals.kernel.database.StateGauges;
 import dev.annals.kernel.http.Bulkhead;
 import dev.annals.kernel.memory.MemoryBudget;
 import io.micrometer.core.instrument.Counter;
@@ -91,8 +91,8 @@ class StreamScheduler {
     private final DeliveryConfig config;
     private final Counter delivered;
     private final Counter failures;
-    private final RepeatedLook looks;
-    private final WatchedStates watched;
+    private final PeriodicTask looks;
+    private final StateGauges watched;
     /** Whether turns end after their batch, so that a suspected stream can be delivered alone. */
     private volatile boolean makesRoom;
     /** The suspected stream that is delivered alone, until its sink acknowledges a record: if this instance dies, that stream is the cause. */
@@ -114,7 +114,7 @@ class StreamScheduler {
         this.streams = streams;
         this.vertx = vertx;
         this.config = config;
-        this.looks = new RepeatedLook(this::look, INTERVAL, Duration.ZERO, LOG, "Streams");
+        this.looks = new PeriodicTask(this::look, INTERVAL, Duration.ZERO, LOG, "Streams");
         this.reading = new Bulkhead(
                 READING, config.concurrent(), READ_WAIT, "Too many streams read at a time: they try again.");
         this.delivered = Counter.builder("annals.streams.delivered.records")
@@ -127,7 +127,7 @@ class StreamScheduler {
                 .description("Streams that this instance delivers at this moment")
                 .strongReference(true)
                 .register(metrics);
-        this.watched = new WatchedStates(
+        this.watched = new StateGauges(
                 WATCH_STREAMS,
                 STATES,
                 "streams",
@@ -223,7 +223,7 @@ class StreamScheduler {
                         .item(false)
                         .onItem()
                         .delayIt()
-                        .by(RepeatedLook.pause(PAUSES, asked, LONGEST_PAUSE)));
+                        .by(PeriodicTask.pause(PAUSES, asked, LONGEST_PAUSE)));
     }
 
     private Map<UUID, Integer> ofProjects() {

@@ -124,7 +124,7 @@ public class LogsResource {
                             + " bytes with what each has of its resource and scope: send fewer at a time.");
         }
         usage.append(caller, slices.size(), bytes);
-        RequestBodies.Held memory = bodies.held(caller.projectId(), LogBatch.mostBytes(bounds));
+        RequestBodies.BodyMemory memory = bodies.memory(caller.projectId(), LogBatch.mostBytes(bounds));
         if (!memory.cover(Math.min(bytes, LogBatch.mostBytes(bounds)))) {
             memory.close();
             throw RequestBodies.noMemory();

@@ -49,7 +49,7 @@ public interface AnnalsConfig {
     @Secret
     Optional<String> readDatabaseUrl();
 
-    /** Where the service's own PostgreSQL keeps its data: a new or empty directory, or one that it made. */
+    /** The directory of the service's own PostgreSQL: new, empty, or made by it. */
     @WithDefault(DEFAULT_DATA_DIR)
     Path dataDir();
 
@@ -62,7 +62,7 @@ public interface AnnalsConfig {
     @Secret
     Optional<String> adminToken();
 
-    /** Where the first start writes the tokens that it makes. Default: {@code first-tokens} in {@link #dataDir()}. */
+    /** The file to which the first start writes its tokens. Default: {@code first-tokens} in {@link #dataDir()}. */
     Optional<Path> firstTokensFile();
 
     /**
@@ -85,10 +85,10 @@ public interface AnnalsConfig {
     @Max(65_535)
     int port();
 
-    /** Where metrics and health details are served: on a port apart from the API's. */
+    /** The port of metrics and health details. */
     Management management();
 
-    /** Where metrics and health details are served. */
+    /** The port of metrics and health details. */
     @RegisterForReflection(fields = false)
     interface Management {
 
@@ -111,7 +111,7 @@ public interface AnnalsConfig {
     @RegisterForReflection(fields = false)
     interface Database {
 
-        /** Whether the start brings the schema up to date. Turn it off where {@code migrate} does, and the URL's user may only become {@code annals_service}. */
+        /** Whether the start brings the schema up to date. Turn it off if {@code migrate} does, and the URL's user may only become {@code annals_service}. */
         @WithDefault("true")
         boolean migrateAtStart();
 
@@ -131,18 +131,18 @@ public interface AnnalsConfig {
         @Max(1_000)
         int readPoolSize();
 
-        /** How long a request waits for a connection of its pool. */
+        /** The longest wait of a request for a connection of its pool. */
         @WithDefault("10s")
         @Durations(min = "1ms", max = "10M")
         Duration poolWait();
 
-        /** How long a statement or a commit waits for a lock before it fails. */
+        /** The longest wait of a statement or a commit for a lock, before it fails. */
         @WithDefault("10s")
         @Durations(min = "1ms", max = "10M")
         Duration lockTimeout();
 
         /**
-         * How long a session of plain SQL may hold the lock of a feed while others wait for it ([how](writing.md)); with 0 without end.
+         * The longest time that a session of plain SQL may hold the lock of a feed while others wait for it ([how](writing.md)); 0 for no limit.
          *
          * <p>The service then ends the session, with an event. The owner of the schema needs rights for that, which the log names.
          */
@@ -150,17 +150,17 @@ public interface AnnalsConfig {
         @Durations(min = "0s", max = "1H")
         Duration lockHolderLimit();
 
-        /** How long a statement may run before it is cancelled. */
+        /** The longest time of a statement, before it is cancelled. */
         @WithDefault("30s")
         @Durations(min = "1ms", max = "1H")
         Duration statementTimeout();
 
-        /** How much longer than {@link #statementTimeout()} and {@link #lockTimeout()} together an answer may take before the connection counts as lost. */
+        /** The time beyond {@link #statementTimeout()} and {@link #lockTimeout()} together after which a connection without an answer counts as lost. */
         @WithDefault("5s")
         @Durations(min = "1ms", max = "10M")
         Duration answerTimeout();
 
-        /** How long connecting may take, then the login, and the answer to a check of the service's readiness. */
+        /** The longest time to connect, then to log in, and to answer a check of the service's readiness. */
         @WithDefault("5s")
         @Durations(min = "1ms", max = "10M")
         Duration connectTimeout();

@@ -29,12 +29,12 @@ public interface ConnectionConfig {
     @Max(1_000_000)
     int perAddress();
 
-    /** How long the head of a request may take. */
+    /** The longest time for the head of a request. */
     @WithDefault("10s")
     @Durations(min = "100ms", max = "5M")
     Duration headTime();
 
-    /** How long a connection may stay open without a request, and how long a client may take nothing of an answer that has no limit of its own. */
+    /** The longest time of a connection without a request, and of an answer that its client does not read, unless the answer has a limit of its own. */
     @WithDefault("75s")
     @Durations(min = "1s", max = "1H")
     Duration idleTime();
@@ -42,7 +42,7 @@ public interface ConnectionConfig {
     /**
      * Bytes of all answers that wait for their clients; 0 means an eighth of the heap. Beyond that the slowest clients are cut off.
      *
-     * <p>What is the same for all clients, such as the viewer's files, does not count.
+     * <p>Bytes that all clients share, such as the viewer's files, do not count.
      */
     @WithDefault("0")
     @Min(0)

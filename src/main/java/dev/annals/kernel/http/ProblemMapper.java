@@ -87,7 +87,7 @@ public final class ProblemMapper {
         }
         if (!PROBLEM_JSON.equals(response.getMediaType())) {
             Problem problem = ofStatus(response.getStatus());
-            Causes.note(routing, problem);
+            RequestProblem.note(routing, problem);
             MultivaluedMap<String, Object> headers = response.getHeaders();
             problem.headers().forEach((name, value) -> headers.putIfAbsent(name, List.of(value)));
             response.setEntity(problem.toJson(), null, PROBLEM_JSON);
@@ -203,7 +203,7 @@ public final class ProblemMapper {
     }
 
     private static Response response(RoutingContext routing, Problem problem) {
-        Causes.note(routing, problem);
+        RequestProblem.note(routing, problem);
         Response.ResponseBuilder builder = Response.status(problem.status()).entity(problem.toJson());
         problem.headers().forEach(builder::header);
         return builder.build();

@@ -52,7 +52,7 @@ public class ProblemRoutes {
             response.reset();
             return;
         }
-        Causes.note(routing, problem);
+        RequestProblem.note(routing, problem);
         response.setStatusCode(problem.status());
         problem.headers().forEach(response::putHeader);
         response.end(Buffer.buffer(problem.toJson()));

@@ -84,7 +84,7 @@ public class RequestBodies {
         BodyParts parts = parts(request);
         // With a small heap a caller may have less memory than the largest body needs.
         int most = (int) Math.min(maxBytes, memory.holderLimit() / BYTES_HELD_PER_BYTE);
-        Whole whole = new Whole(parts, most, new Held(memory, caller, most));
+        Whole whole = new Whole(parts, most, new BodyMemory(memory, caller, most));
         String length = request.getHeader(HttpHeaders.CONTENT_LENGTH);
         if (length != null && Long.parseLong(length) > most) {
             parts.drop();
@@ -105,12 +105,12 @@ public class RequestBodies {
     }
 
     /** The memory of a body that streams in: at most {@code most} bytes of it are held at a time. */
-    public Held held(Object caller, long most) {
-        return new Held(memory, caller, most);
+    public BodyMemory memory(Object caller, long most) {
+        return new BodyMemory(memory, caller, most);
     }
 
     /** The memory of one body, taken in steps as it arrives. */
-    public static final class Held implements AutoCloseable {
+    public static final class BodyMemory implements AutoCloseable {
         private final MemoryBudget memory;
         private final Object caller;
         private final long most;
@@ -118,7 +118,7 @@ public class RequestBodies {
         private @Nullable Reservation reservation;
         private boolean closed;
 
-        Held(MemoryBudget memory, Object caller, long most) {
+        BodyMemory(MemoryBudget memory, Object caller, long most) {
             this.memory = memory;
             this.caller = caller;
             this.most = most;
@@ -156,13 +156,13 @@ public class RequestBodies {
     /** A body that is being gathered. */
     private static final class Whole {
         final CompletableFuture<byte[]> body = new CompletableFuture<>();
-        final Held held;
+        final BodyMemory held;
         private final BodyParts parts;
         private final int maxBytes;
         private final List<Buffer> gathered = new ArrayList<>(1);
         private int length;
 
-        Whole(BodyParts parts, int maxBytes, Held held) {
+        Whole(BodyParts parts, int maxBytes, BodyMemory held) {
             this.parts = parts;
             this.maxBytes = maxBytes;
             this.held = held;

@@ -20,13 +20,13 @@ public interface MemoryConfig {
     @Max(1_099_511_627_776L)
     long bytes();
 
-    /** How many of them one caller may hold; 0 means a quarter, at least 64 MiB. */
+    /** Bytes that one caller may hold; 0 means a quarter of {@link #bytes()}, at least 64 MiB. */
     @WithDefault("0")
     @Min(0)
     @Max(1_099_511_627_776L)
     long callerBytes();
 
-    /** How long a request waits for memory. */
+    /** The longest wait of a request for memory. */
     @WithDefault("5s")
     @Durations(min = "1ms", max = "1M")
     Duration maxWait();

@@ -7,9 +7,9 @@ import java.time.Duration;
 import org.jboss.logging.Logger;
 
 /** A number that is read from the database at an interval, for gauges and health checks. One query runs at a time. */
-public final class WatchedNumber {
+public final class PolledNumber {
 
-    private static final Logger LOG = Logger.getLogger(WatchedNumber.class);
+    private static final Logger LOG = Logger.getLogger(PolledNumber.class);
 
     private final Sql question;
     private final Pool pool;
@@ -19,7 +19,7 @@ public final class WatchedNumber {
     private volatile long timer;
 
     /** @param question a query for one row with one column, the number */
-    public WatchedNumber(Sql question, Pool pool, Vertx vertx) {
+    public PolledNumber(Sql question, Pool pool, Vertx vertx) {
         this.question = question;
         this.pool = pool;
         this.vertx = vertx;

@@ -6,31 +6,31 @@ import java.util.function.Supplier;
 import org.jboss.logging.Logger;
 
 /** Runs a task again and again, one run at a time. While it fails, the log has one line about it. */
-public final class RepeatedLook {
+public final class PeriodicTask {
 
     private static final Duration AT_ONCE = Duration.ofMillis(1);
 
-    private final Supplier<Uni<Boolean>> look;
+    private final Supplier<Uni<Boolean>> task;
     private final Duration interval;
     private final Duration retryDelay;
     private final Logger log;
-    private final String whoWaits;
+    private final String subject;
     private volatile boolean failed;
     private volatile boolean stopped;
 
     /**
-     * @param look the task; its result says whether it has more to do, and runs again at once
+     * @param task the task; its result says whether it has more to do, and runs again at once
      * @param interval from the end of a run to the next one
      * @param retryDelay is added to the interval after a failure
-     * @param whoWaits the subject of the log line, such as "Streams"
+     * @param subject the subject of the log line, such as "Streams"
      */
-    public RepeatedLook(
-            Supplier<Uni<Boolean>> look, Duration interval, Duration retryDelay, Logger log, String whoWaits) {
-        this.look = look;
+    public PeriodicTask(
+            Supplier<Uni<Boolean>> task, Duration interval, Duration retryDelay, Logger log, String subject) {
+        this.task = task;
         this.interval = interval;
         this.retryDelay = retryDelay;
         this.log = log;
-        this.whoWaits = whoWaits;
+        this.subject = subject;
     }
 
     /**
@@ -49,7 +49,7 @@ public final class RepeatedLook {
 
     /** Runs the task for the first time after one interval. */
     public void start() {
-        lookAfter(interval);
+        runAfter(interval);
     }
 
     /** Begins no further run. */
@@ -61,32 +61,32 @@ public final class RepeatedLook {
         return stopped;
     }
 
-    private void lookAfter(Duration delay) {
+    private void runAfter(Duration delay) {
         Uni.createFrom()
                 .voidItem()
                 .onItem()
                 .delayIt()
                 .by(delay)
-                .chain(() -> stopped ? Uni.createFrom().item(false) : look.get())
+                .chain(() -> stopped ? Uni.createFrom().item(false) : task.get())
                 .subscribe()
-                .with(this::looked, this::notLooked);
+                .with(this::ended, this::runFailed);
     }
 
-    private void looked(boolean more) {
+    private void ended(boolean more) {
         failed = false;
         if (!stopped) {
-            lookAfter(more ? AT_ONCE : interval);
+            runAfter(more ? AT_ONCE : interval);
         }
     }
 
     // Requests report each failure of the database; one line is enough here.
-    private void notLooked(Throwable failure) {
+    private void runFailed(Throwable failure) {
         if (!stopped) {
             if (!failed) {
-                log.warnf("%s wait for the database: %s", whoWaits, failure);
+                log.warnf("%s wait for the database: %s", subject, failure);
             }
             failed = true;
-            lookAfter(retryDelay.plus(interval));
+            runAfter(retryDelay.plus(interval));
         }
     }
 }

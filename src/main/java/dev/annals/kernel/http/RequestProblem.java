@@ -6,11 +6,11 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The problem of a request, stored for the log and the metrics of requests. */
-public final class Causes {
+public final class RequestProblem {
 
-    private static final String KEY = Causes.class.getName();
+    private static final String KEY = RequestProblem.class.getName();
 
-    private Causes() {}
+    private RequestProblem() {}
 
     /** Stores the problem of a request. The first one counts. */
     static void note(RoutingContext routing, Problem problem) {

@@ -13,9 +13,9 @@ import java.util.function.BooleanSupplier;
 import org.jboss.logging.Logger;
 
 /** Gauges for the number of rows in each state, and for the lag of the last one, read from the database every 15 seconds. */
-public final class WatchedStates {
+public final class StateGauges {
 
-    private static final Logger LOG = Logger.getLogger(WatchedStates.class);
+    private static final Logger LOG = Logger.getLogger(StateGauges.class);
     private static final Duration INTERVAL = Duration.ofSeconds(15);
     private static final String LAG = "lag";
 
@@ -30,7 +30,7 @@ public final class WatchedStates {
      * @param what such as {@code alerts}; the gauges are {@code annals.alerts} and {@code annals.alerts.lag.records}
      * @param lag the description of the gauge for the lag
      */
-    public WatchedStates(Sql question, List<String> states, String what, String lag, MeterRegistry metrics) {
+    public StateGauges(Sql question, List<String> states, String what, String lag, MeterRegistry metrics) {
         this.question = question;
         this.states = states;
         for (String state : states) {

@@ -17,9 +17,9 @@ import org.jboss.logmanager.formatters.PatternFormatter;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What waits for the database says so once, goes on by itself, and never looks twice at once. */
+/** A failing task logs once, goes on by itself, and never runs twice at once. */
 @Timeout(60)
-class RepeatedLookTest {
+class PeriodicTaskTest {
 
     private static final Duration SOON = Duration.ofMillis(2);
     private static final Formatter FORMATTER = new PatternFormatter("%m");
@@ -30,9 +30,9 @@ class RepeatedLookTest {
 
     @Test
     void aPauseIsNeverShorterThanATimerCanWait() {
-        assertThat(RepeatedLook.pause(0, System.nanoTime(), Duration.ofSeconds(1)))
+        assertThat(PeriodicTask.pause(0, System.nanoTime(), Duration.ofSeconds(1)))
                 .isEqualTo(Duration.ofMillis(1));
-        assertThat(RepeatedLook.pause(9, System.nanoTime() - 1_000_000_000, Duration.ofSeconds(1)))
+        assertThat(PeriodicTask.pause(9, System.nanoTime() - 1_000_000_000, Duration.ofSeconds(1)))
                 .isEqualTo(Duration.ofSeconds(1));
     }
 
@@ -42,10 +42,10 @@ class RepeatedLookTest {
         java.util.logging.Logger sink = java.util.logging.Logger.getLogger(log.getName());
         Handler handler = handler();
         sink.addHandler(handler);
-        RepeatedLook look = new RepeatedLook(
+        PeriodicTask look = new PeriodicTask(
                 () -> Uni.createFrom().item(() -> {
                     enough.countDown();
-                    // Three fail, then one does not, and so on.
+                    // Three runs fail, the fourth succeeds, and so on.
                     if (looks.getAndIncrement() % 4 != 3) {
                         throw new IllegalStateException("away");
                     }
@@ -74,7 +74,7 @@ class RepeatedLookTest {
     void aLookBeginsWhenTheOneBeforeHasEndedAndNoneBehindAStop() throws Exception {
         AtomicInteger underWay = new AtomicInteger();
         AtomicInteger most = new AtomicInteger();
-        RepeatedLook look = new RepeatedLook(
+        PeriodicTask look = new PeriodicTask(
                 () -> {
                     looks.incrementAndGet();
                     most.accumulateAndGet(underWay.incrementAndGet(), Math::max);
@@ -88,14 +88,14 @@ class RepeatedLookTest {
                 },
                 SOON,
                 SOON,
-                Logger.getLogger(RepeatedLookTest.class),
+                Logger.getLogger(PeriodicTaskTest.class),
                 "Tests");
         look.start();
         assertThat(enough.await(50, TimeUnit.SECONDS)).isTrue();
         look.stop();
         assertThat(most).hasValue(1);
         assertThat(look.stopped()).isTrue();
-        // The one that was under way may end; then there is none.
+        // The run that was under way may end; no other begins.
         while (underWay.get() > 0) {
             TimeUnit.MILLISECONDS.sleep(1);
         }

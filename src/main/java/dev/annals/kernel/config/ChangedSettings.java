@@ -14,52 +14,52 @@ import java.util.TreeMap;
 import org.eclipse.microprofile.config.Config;
 
 /** The settings that differ from their defaults, in a form that can be shown, and compared with another start. */
-public final class ChosenSettings {
+public final class ChangedSettings {
 
     private static final int MAX_LENGTH = 1_000;
     /** Enough to notice another secret, and far too little to guess it. */
     private static final int FINGERPRINT_BYTES = 2;
 
-    private ChosenSettings() {}
+    private ChangedSettings() {}
 
     /**
      * A setting.
      *
      * @param text its value without credentials of URLs; for a secret, a fingerprint
      */
-    public record Chosen(String text, boolean secret) {}
+    public record Value(String text, boolean secret) {}
 
     /** The settings of these interfaces, by the names of their variables. */
-    public static SortedMap<String, Chosen> of(Collection<Class<?>> mappings, Config config) {
-        SortedMap<String, Chosen> chosen = new TreeMap<>();
+    public static SortedMap<String, Value> of(Collection<Class<?>> mappings, Config config) {
+        SortedMap<String, Value> changed = new TreeMap<>();
         for (Class<?> mapping : mappings) {
-            add(mapping, mapping.getAnnotation(ConfigMapping.class).prefix(), config, chosen);
+            add(mapping, mapping.getAnnotation(ConfigMapping.class).prefix(), config, changed);
         }
-        return chosen;
+        return changed;
     }
 
-    private static void add(Class<?> mapping, String prefix, Config config, SortedMap<String, Chosen> chosen) {
+    private static void add(Class<?> mapping, String prefix, Config config, SortedMap<String, Value> changed) {
         for (Method method : mapping.getMethods()) {
             String name = prefix + "." + StringUtil.skewer(method.getName());
             if (method.getReturnType().getEnclosingClass() == mapping) {
-                add(method.getReturnType(), name, config, chosen);
+                add(method.getReturnType(), name, config, changed);
                 continue;
             }
             WithDefault preset = method.getAnnotation(WithDefault.class);
             config.getOptionalValue(name, String.class)
                     .filter(value -> preset == null || !value.equals(preset.value()))
-                    .ifPresent(value -> chosen.put(
+                    .ifPresent(value -> changed.put(
                             SettingsCheck.variable(name),
-                            chosen(name, value, method.isAnnotationPresent(Secret.class))));
+                            shown(name, value, method.isAnnotationPresent(Secret.class))));
         }
     }
 
-    private static Chosen chosen(String name, String value, boolean secret) {
+    private static Value shown(String name, String value, boolean secret) {
         if (secret) {
-            return new Chosen(fingerprint(name, value), true);
+            return new Value(fingerprint(name, value), true);
         }
         String shown = value.replaceAll("://[^/@\\s]*@", "://…@");
-        return new Chosen(
+        return new Value(
                 shown.length() <= MAX_LENGTH ? shown : shown.substring(0, MAX_LENGTH) + "… " + fingerprint(name, value),
                 false);
     }

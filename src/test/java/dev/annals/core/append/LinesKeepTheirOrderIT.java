@@ -43,7 +43,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** In whatever way a batch of NDJSON fails in part: the feed has the lines in the order they were sent. */
+/** However a batch of NDJSON fails in part, the feed has the lines in the order of the body. */
 @QuarkusTest
 @OneByOne
 @WithTestResource(UnreliablePath.class)
@@ -218,7 +218,7 @@ class LinesKeepTheirOrderIT extends ProjectTest {
                 parts.submit(bytes(body.subList(sent, sent + BATCH)));
                 fillTheQueue(others);
                 holder.commit();
-                // There is room again before those lines are sent again that found none.
+                // The queue has room again before the refused lines are sent again.
                 parts.submit(bytes(body.subList(sent + BATCH, sent + 2 * BATCH)));
             }
         }
@@ -269,7 +269,7 @@ class LinesKeepTheirOrderIT extends ProjectTest {
         int settled = (line - 1) / BATCH * BATCH;
         assertThat(problem.getInt("settled_lines")).isEqualTo(settled);
         assertThat(problem.getInt("stored")).isEqualTo(settled);
-        // Nobody learned that the lines behind were committed, where they were.
+        // The sender does not know that the later lines were committed.
         int untold = mark.equals("lose-answer-") ? BATCH : 0;
         assertThat(log.feed(project.id())).isEqualTo(ids(body).subList(0, settled + untold));
         assertThat(send(body.subList(settled, LINES)).getInt("stored_before")).isEqualTo(untold);

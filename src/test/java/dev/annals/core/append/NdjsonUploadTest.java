@@ -80,7 +80,7 @@ class NdjsonUploadTest extends ProjectTest {
                 .body("refusals", hasSize(NdjsonUpload.NAMED_REFUSALS));
     }
 
-    /** Shippers look at the status alone. */
+    /** Log shippers look at the status alone. */
     @Test
     void anImportOfWhichEveryLineIsRefusedIsNoSuccess() throws Exception {
         UUID id = UUID.randomUUID();

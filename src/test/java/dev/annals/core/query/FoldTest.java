@@ -10,7 +10,7 @@ import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Text is folded as Unicode says, by tables of the schema and not by the database's locale. */
+/** Text is folded by the rules of Unicode, with tables of the schema and not by the database's locale. */
 @BesideTheService
 class FoldTest {
 

@@ -164,7 +164,7 @@ class QueryParserTest {
         assertThatThrownBy(() -> QueryParser.parse("a \0", NOW)).hasMessageContaining("character 3: there is a NUL");
     }
 
-    /** Whatever is sent: a query that reads the same from its own text, or an error at one of its characters. */
+    /** Any text is a query that its own text gives again, or an error at one of its characters. */
     @Test
     void anyTextIsAQueryOrAnErrorAtACharacter() throws QueryException {
         String[] pieces = {

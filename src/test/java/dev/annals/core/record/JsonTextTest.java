@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a short text may grow to in the database, and so on every way out, is known before it is taken in. */
+/** The size that a short text grows to in the database, and in answers, is known before it is stored. */
 @QuarkusTest
 @Timeout(60)
 class JsonTextTest extends ProjectTest {

@@ -13,7 +13,7 @@ import java.util.Random;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** Records that are encoded one after the other are what each is alone: nothing before, between or behind. */
+/** Records that are encoded one after the other are the same as each alone: nothing before, between or behind. */
 class RecordEncoderTest {
 
     private static final String[] PIECES = {

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** No writer's record and no project passes for one of the administration. */
+/** No writer's record and no project looks like one of the administration. */
 @BesideTheService
 class ReservedActionsTest {
 
@@ -119,7 +119,7 @@ class ReservedActionsTest {
                     .mapToObj(c -> AuditRecord.Confusables.skeleton(Character.toString(c)))
                     .toList();
             for (int i = 0; i < here.size(); i++) {
-                // Later versions of Unicode decompose more; into letters that count, the tables do so too.
+                // Later versions of Unicode decompose more characters. Those that become letters that count are in both tables.
                 if (!here.get(i).equals(there.get(i)) && (Character.isDefined(from + i) || counts(there.get(i)))) {
                     differences.add("U+%04X: %s, %s".formatted(from + i, here.get(i), there.get(i)));
                 }
@@ -132,7 +132,7 @@ class ReservedActionsTest {
         return skeleton.chars().anyMatch(c -> "anls.".indexOf(c) >= 0);
     }
 
-    /** Of an action in ASCII the schema makes no skeleton. */
+    /** The schema makes no skeleton of an action in ASCII. */
     @Test
     void inAsciiWhatIsReservedFollowsTheSkeleton() throws Exception {
         assertThat(schema.texts("""

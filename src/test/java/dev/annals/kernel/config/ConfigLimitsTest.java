@@ -100,7 +100,7 @@ class ConfigLimitsTest {
         }
     }
 
-    // Without it a native executable would let pass every value.
+    // Without this registration, a native executable would accept every value.
     @ParameterizedTest
     @MethodSource("all")
     void everyMappingCanBeAskedForItsLimits(Class<?> mapping) {

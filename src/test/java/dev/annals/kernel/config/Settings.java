@@ -11,12 +11,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** The interfaces that declare the service's settings, wherever they are. */
+/** The interfaces that declare the service's settings. */
 public final class Settings {
 
     private Settings() {}
 
-    /** All of them. */
     public static List<Class<?>> all() {
         return OwnClasses.all().stream()
                 .filter(type -> type.isAnnotatedWith(ConfigMapping.class))
@@ -24,7 +23,7 @@ public final class Settings {
                 .toList();
     }
 
-    /** One of them, as the service reads it: these settings and otherwise the defaults. */
+    /** One of them, with these settings and otherwise the defaults. */
     public static <T> T of(Class<T> mapping, Map<String, String> settings) {
         return read(List.of(mapping), settings).getConfigMapping(mapping);
     }

@@ -37,14 +37,14 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * The tables of {@code docs/settings.md} are the configuration's own Javadoc up to its first {@code <p>}, defaults and limits. With {@code
- * -Dsettings.write=true} they are written anew.
+ * The tables of {@code docs/settings.md} contain the Javadoc of the settings up to its first {@code <p>}, their defaults and
+ * limits. {@code -Dsettings.write=true} writes them.
  */
 @BesideTheService
 class SettingsPageTest {
 
     private static final Path PAGE = Path.of("docs", "settings.md");
-    /** More is not read. */
+    /** Readers skip a longer page. */
     private static final int MAX_WORDS = 2_500;
 
     /** The tables, with the settings in each by the beginnings of their names. */
@@ -201,7 +201,7 @@ class SettingsPageTest {
         }
     }
 
-    /** Goes through a file, with the name of what surrounds each class. */
+    /** Reads a file, with the name of the class around each class. */
     private static final class Comments extends TreePathScanner<Void, String> {
 
         private final DocTrees trees;

@@ -53,7 +53,7 @@ class StartSettingsTest {
                 .check(OwnClasses.all());
     }
 
-    /** What a process with this environment reads. */
+    /** The setting in a process with this environment. */
     private String read(Map<String, String> environment, String... javaOptions) throws Exception {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -70,7 +70,7 @@ class StartSettingsTest {
         return read;
     }
 
-    /** Prints the setting. As in a native executable, there is a configuration from when the program was built. */
+    /** Prints the setting. As in a native executable, a configuration exists from the time of the build. */
     static final class Program {
         private Program() {}
 

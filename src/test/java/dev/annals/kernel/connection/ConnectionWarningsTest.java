@@ -12,7 +12,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 
-/** What the log says of connections that are refused. */
+/** The log warns of refused connections. */
 @QuarkusTest
 class ConnectionWarningsTest {
 

@@ -14,11 +14,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A trusted proxy says where a client is, and what the client wrote itself says nothing. The tests' connections are a trusted proxy's. */
+/**
+ * The headers of a trusted proxy name the client, and those of a client do not. The tests' connections are a trusted proxy's.
+ */
 @QuarkusTest
 class ForwardedHeadersTest extends ProjectTest {
 
-    /** May be used from these two addresses. */
+    /** A token for these two addresses. */
     private String bound;
 
     @BeforeEach
@@ -78,7 +80,7 @@ class ForwardedHeadersTest extends ProjectTest {
         assertThat(answer(bound, headers)).startsWith("HTTP/1.1 403 ");
     }
 
-    /** The proxy nearest to it, here the connection's address, is the client then: the service answers, and knows no other. */
+    /** The client is then the nearest proxy, here the connection's address. */
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -96,7 +96,7 @@ class HalfSentRequestsIT extends ProjectTest {
                 RawConnection connection = new RawConnection("127.0.0.2");
                 open.add(connection);
                 assertThat(connection.send(request()).answer()).startsWith("HTTP/1.1 200 ");
-                // What waits for its answer is not idle, however long the others take.
+                // A connection that waits for its answer is not idle.
                 connection.send(request().replace("project-logs", "project-logs?wait=60"));
             }
             try (RawConnection oneTooMany = new RawConnection("127.0.0.2");
@@ -114,7 +114,7 @@ class HalfSentRequestsIT extends ProjectTest {
     @Test
     void onlySoManyLongHeadsMayBeIncomplete() throws IOException {
         String answers = longHeads();
-        // Only those count that are incomplete at the same time: on a busy machine the first may have been given up.
+        // Only heads that are incomplete at the same time count: on a busy machine the first may have been given up.
         for (int tries = 1; tries < 20 && !answers.contains("HTTP/1.1 503 "); tries++) {
             answers = longHeads();
         }
@@ -125,7 +125,7 @@ class HalfSentRequestsIT extends ProjectTest {
         }
     }
 
-    /** What is answered to one incomplete head more than may be. */
+    /** The answer to one incomplete head too many. */
     private static String longHeads() throws IOException {
         List<RawConnection> open = new ArrayList<>();
         try {
@@ -151,7 +151,7 @@ class HalfSentRequestsIT extends ProjectTest {
         try (RawConnection connection = new RawConnection()) {
             byte[] settings = {0, 0, 0, 4, 0, 0, 0, 0, 0};
             connection.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").send(settings);
-            // An error in text, and no frame.
+            // The answer is an error in text, and no frame.
             assertThat(connection.answer()).matches("(?s)HTTP/[0-9.]+ [45].*");
         }
         try (RawConnection connection = new RawConnection()) {

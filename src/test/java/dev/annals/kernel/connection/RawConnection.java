@@ -14,7 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A connection to the service under test on which anything can be sent. */
+/** A connection to the service under test that sends any bytes. */
 public final class RawConnection implements AutoCloseable {
 
     private static final int LIMIT_MILLIS = 60_000;
@@ -27,7 +27,7 @@ public final class RawConnection implements AutoCloseable {
         this("127.0.0.1");
     }
 
-    /** @param from the address of the loopback network that it comes from */
+    /** @param from its own address in the loopback network */
     public RawConnection(String from) throws IOException {
         this(from, 0);
     }
@@ -42,7 +42,7 @@ public final class RawConnection implements AutoCloseable {
         in = new PushbackInputStream(socket.getInputStream());
     }
 
-    /** One for which the network takes little until it is read. */
+    /** A connection with small network buffers. */
     static RawConnection withLittleRoom(String from) throws IOException {
         return new RawConnection(from, 4_096);
     }
@@ -56,7 +56,7 @@ public final class RawConnection implements AutoCloseable {
         return this;
     }
 
-    /** Sends the head of an append, and {@code bytes} of a body that is said to have {@code length} of them. */
+    /** Sends the head of an append, and {@code bytes} of a body with a declared length. */
     public RawConnection beginAppend(String token, String type, int length, byte[] bytes) throws IOException {
         String path = type.equals("application/x-ndjson") ? AuditLogFixture.IMPORT : AuditLogFixture.LOGS;
         return send("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
@@ -64,7 +64,7 @@ public final class RawConnection implements AutoCloseable {
                 .send(bytes);
     }
 
-    /** The next head that is answered: of 100 Continue, which no body follows. */
+    /** The next head without a body, such as 100 Continue. */
     public String head() throws IOException {
         StringBuilder head = new StringBuilder();
         while (head.indexOf("\r\n\r\n") < 0) {
@@ -77,7 +77,7 @@ public final class RawConnection implements AutoCloseable {
         return head.toString();
     }
 
-    /** What is answered, from its status line to the end of its body; empty where the connection ends without an answer. */
+    /** The answer, from its status line to the end of its body; empty if the connection ends without one. */
     public String answer() throws IOException {
         ByteArrayOutputStream answer = new ByteArrayOutputStream();
         while (true) {
@@ -103,13 +103,13 @@ public final class RawConnection implements AutoCloseable {
         }
     }
 
-    /** What is answered while a byte is sent every now and then, {@code most} times at most. */
+    /** The answer while a byte is sent every now and then, {@code most} times at most. */
     public String answerWhileSending(char each, int most) throws IOException {
         for (int sent = 0; sent < most && !isAnswered(); sent++) {
             try {
                 socket.getOutputStream().write(each);
             } catch (SocketException closed) {
-                // What was answered before can still be read.
+                // An earlier answer can still be read.
                 return answer();
             }
         }
@@ -133,7 +133,7 @@ public final class RawConnection implements AutoCloseable {
         }
     }
 
-    /** Whether the service has closed it, or does so. */
+    /** Whether the service has closed it, or closes it now. */
     public boolean isClosed() throws IOException {
         return read() < 0;
     }

@@ -5,10 +5,10 @@ import io.quarkus.test.junit.QuarkusTestProfile;
 import java.util.Map;
 import java.util.Set;
 
-/** The service with room and time for little, so that tests reach its limits. */
+/** The service with small limits, so that tests reach them. */
 public class TightLimits implements QuarkusTestProfile {
 
-    /** Of all callers' bodies together; a caller has half of it, and a byte of a body takes four. */
+    /** For all callers' bodies together; a caller has half of it, and a byte of a body takes four. */
     public static final int MEMORY_BYTES = 4 << 20;
 
     public static final int CONNECTIONS_PER_ADDRESS = 20;
@@ -20,7 +20,7 @@ public class TightLimits implements QuarkusTestProfile {
                 Map.entry("annals.trusted-proxies", "127.0.0.1"),
                 Map.entry("annals.memory.bytes", Integer.toString(MEMORY_BYTES)),
                 Map.entry("annals.memory.caller-bytes", Integer.toString(MEMORY_BYTES / 2)),
-                // So that a caller's memory has room for a page.
+                // A caller's memory has room for a page.
                 Map.entry("annals.feed.page-bytes", "65536"),
                 Map.entry("annals.body.patience", "1s"),
                 Map.entry("annals.body.rate", "100000"),

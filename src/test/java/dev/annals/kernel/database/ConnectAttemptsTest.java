@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** A database that lets nobody in, as one does that is just being restored, is asked once at a time, with pauses. */
+/** A database that refuses logins, for example while it is restored, gets one attempt at a time, with pauses. */
 @BesideTheService
 class ConnectAttemptsTest {
 
@@ -27,7 +27,7 @@ class ConnectAttemptsTest {
     private static final int SIZE = 8;
     private static final int CLIENTS = 24;
     private static final int ROUNDS = 8;
-    /** Of 50, 100, 200 and 400 ms; all later ones are as long as they get. */
+    /** The pauses of 50, 100, 200 and 400 ms; later ones have the longest time. */
     private static final int SHORT_PAUSES = 4;
     /** After the short pauses. */
     private static final int ATTEMPTS_PER_SECOND = 2;

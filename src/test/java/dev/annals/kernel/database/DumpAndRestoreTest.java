@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a dump brings back has its numbers from before, or is refused; it is never numbered anew. */
+/** Restored records keep their sequence ids, or the restore is refused; they are never numbered again. */
 @BesideTheService
 class DumpAndRestoreTest {
 
@@ -57,13 +57,13 @@ class DumpAndRestoreTest {
         assertThat(places).hasSize(304);
     }
 
-    /** The dump brings the project annals and its records along. */
+    /** The dump contains the project annals and its records. */
     private static final String FORGET_ADMINISTRATION = """
             set session_replication_role = replica;
             truncate annals.project, annals.audit_record, annals.append, annals.feed_segment cascade
             """;
 
-    /** What is derived is derived again. */
+    /** Derived data is derived again. */
     private static final String[] DATA_ALONE = {
         "--data-only",
         "--schema=annals",
@@ -166,7 +166,7 @@ class DumpAndRestoreTest {
                 """.formatted(project, id, id));
     }
 
-    /** Project, sequence id and record of every place; of one written after a restore, without the record. */
+    /** The project, sequence id and record of every place; without the record if it was written after the restore. */
     private static List<String> places(String database) throws SQLException {
         return sql(database).texts("""
                 select project_id || ' ' || sequence_id || case when action = 'after' then '' else ' ' || id end

@@ -37,7 +37,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The path to the database swallows everything for a while, and no connection breaks: afterwards all goes on by itself. */
+/**
+ * The path to the database drops everything for a while, and no connection breaks. Afterwards the service recovers by itself.
+ */
 @Slow
 @QuarkusTest
 @OneByOne
@@ -47,7 +49,7 @@ import org.junit.jupiter.api.Timeout;
 class FrozenPathIT {
 
     private static final int WRITES = 20;
-    /** What a statement has: see {@link LittlePatience}. */
+    /** The deadline of a statement: see {@link LittlePatience}. */
     private static final Duration DEADLINE = Duration.ofMillis(3_500);
 
     /** The service with short time limits of the database. */
@@ -130,7 +132,7 @@ class FrozenPathIT {
         assertThat(log.checkFeed(followed.id())).isEqualTo(2);
     }
 
-    /** Every kind of command, some of which fail, so that an answer that is not counted would show. */
+    /** Every kind of command, some of which fail: an answer that is not counted would show. */
     @Test
     void aConnectionThatIsDoneIsNotGivenUpHoweverLongItIdles() throws Exception {
         long backend = connections
@@ -156,8 +158,8 @@ class FrozenPathIT {
     }
 
     /**
-     * An outage that is over before anybody asks for the database: the path has forgotten the connections, and new ones work.
-     * Whoever takes the next connection out of the pool must not meet a dead one, and wait for its deadline again.
+     * An outage that ends before the next query: the path has forgotten the connections, and new ones work. The next query must
+     * not take a dead one from the pool and wait for its deadline again.
      */
     @Test
     void whatWasSilentSinceAnAnswerIsOverdueIsGivenUpWithIt() throws Exception {
@@ -169,8 +171,7 @@ class FrozenPathIT {
             connected.add(connection);
         }
         connected.subList(1, 3).forEach(idle -> idle.closeHandler(closed::countDown));
-        // Otherwise one of the service's own, which began before the last of them was heard, would give up only some of
-        // them.
+        // Otherwise a check of the service's own, which began before the last of them was heard, would close only some.
         String heard = log.text("select clock_timestamp()");
         Await.until(
                 "no statement is under way that began before they were heard",
@@ -197,7 +198,7 @@ class FrozenPathIT {
         return backend(connection).eventually(connection::close);
     }
 
-    /** The server ends it at its own time limit; the client only waits for that. */
+    /** The server ends the statement at its own time limit; the client waits for that. */
     @Test
     void aStatementThatTheServerCancelsKeepsItsConnection() {
         boolean same = connections
@@ -239,7 +240,7 @@ class FrozenPathIT {
         }
     }
 
-    /** What the stream brings next; its heartbeats come though it stands still. */
+    /** The next event of the stream; its heartbeats continue while it stands still. */
     private static String next(SseStream stream) throws Exception {
         return CompletableFuture.supplyAsync(() -> {
                     try {

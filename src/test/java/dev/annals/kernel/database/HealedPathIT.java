@@ -37,7 +37,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** With the time limits of the defaults, nobody waits for them once the path to the database is whole again. */
+/** With the default time limits, requests do not wait for them once the path to the database works again. */
 @Slow
 @TakesLong
 @QuarkusTest
@@ -106,7 +106,7 @@ class HealedPathIT {
         log.checkFeed(project.id());
     }
 
-    /** New connections work, and nothing tells of the old ones that they do not: the path has forgotten them. */
+    /** New connections work, and the path has forgotten the old ones without a word. */
     @Test
     void whatThePathHasForgottenIsFoundByAskingTheServer() throws Exception {
         project = log.newProject();
@@ -147,7 +147,10 @@ class HealedPathIT {
         }
     }
 
-    /** The server says that it works on it, so it keeps its connection, though nothing is heard for longer than a lost one may take. */
+    /**
+     * The server reports that it works on the statement, so the connection stays, though it is silent for longer than a lost
+     * one may be.
+     */
     @Test
     void aSlowStatementKeepsItsConnection() {
         boolean same = connections

@@ -22,7 +22,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A database may have any settings of its own: the service, its commands and its schema set what they rely on. */
+/** A database may have any settings: the service, its commands and its schema set those on which they rely. */
 @Timeout(300)
 class OddDatabaseSettingsIT {
 
@@ -52,7 +52,7 @@ class OddDatabaseSettingsIT {
         for (String setting : ODD) {
             sql.runEach("alter database \"" + url.database() + "\" set " + setting);
         }
-        // It would be preferred to PostgreSQL's own, whose argument is a text.
+        // PostgreSQL would prefer it to its own function, whose argument is a text.
         sql.runEach(
                 "create schema shadow",
                 "create function shadow.lower(varchar) returns text language sql return 'shadowed'",
@@ -95,7 +95,7 @@ class OddDatabaseSettingsIT {
         }
     }
 
-    /** In a session with the database's own settings, as any application has. */
+    /** Writes in a session with the database's own settings, as any application has. */
     private static void writeBySql(DatabaseUrl url, Project project) throws Exception {
         try (Connection application = url.connect()) {
             SqlFixture.execute(application, "reset all");

@@ -15,10 +15,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A PgBouncer in front of a server, as the operating system has it installed; {@code -Dtests.pgbouncer} names another one. */
+/** A PgBouncer in front of a server, from the operating system; {@code -Dtests.pgbouncer} names another one. */
 final class PgBouncer implements AutoCloseable {
 
-    /** The startup parameters of the service, which it would refuse otherwise. */
+    /** The startup parameters of the service, which it refuses otherwise. */
     private static final String DROPPED = "role, lock_timeout, statement_timeout, idle_in_transaction_session_timeout,"
             + " tcp_keepalives_idle, tcp_keepalives_interval, tcp_keepalives_count, tcp_user_timeout, enable_seqscan,"
             + " enable_hashjoin, enable_mergejoin, plan_cache_mode, jit, extra_float_digits, search_path, intervalstyle,"
@@ -78,7 +78,7 @@ final class PgBouncer implements AutoCloseable {
         return new PgBouncer(process, port);
     }
 
-    /** Whether transactions of one connection may be spread over several of the server's, and prepared statements found. */
+    /** Whether it supports prepared statements while it spreads transactions of one connection over several of the server's. */
     static boolean hasPreparedStatements() throws Exception {
         Process asked = new ProcessBuilder(program(), "--version").start();
         Matcher version = VERSION.matcher(new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8));
@@ -94,7 +94,7 @@ final class PgBouncer implements AutoCloseable {
         return path.toString();
     }
 
-    /** A database of the server, by way of this. */
+    /** The URL of a database of the server, by way of this one. */
     DatabaseUrl url(String login, String password, String database) {
         return new DatabaseUrl(login, password, "127.0.0.1", port, database, Map.of("sslmode", "disable"));
     }

@@ -13,7 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Pools as the service's own, for a test that has a database and no service. Whoever opens one closes it. */
+/** Pools as the service's own, for a test with a database and without a service. The test closes the pools that it opens. */
 public final class PoolFixture {
 
     private static final Vertx VERTX = Vertx.vertx();
@@ -23,7 +23,7 @@ public final class PoolFixture {
     private record Input(Vertx vertx, PoolOptions poolOptions, List<PgConnectOptions> pgConnectOptionsList)
             implements PgPoolCreator.Input {}
 
-    /** @param settings of the service, where they are not as by default */
+    /** @param settings of the service that differ from the defaults */
     public PoolFixture(DatabaseUrl database, Map<String, String> settings) {
         List<PgConnectOptions> servers = database.servers().stream()
                 .map(server -> new PgConnectOptions()
@@ -37,11 +37,11 @@ public final class PoolFixture {
         Map<String, String> all = new HashMap<>(settings);
         all.put("annals.database-url", database.withPassword());
         pools = new ServicePool(Settings.of(AnnalsConfig.class, all));
-        // The service's own pool, of which the others are made. It connects when it is used, which nobody does.
+        // The service's own pool is never used, and so never connects. The others are made from it.
         pools.create(new Input(VERTX, new PoolOptions(), servers));
     }
 
-    /** What the pools run on. */
+    /** The event loops of the pools. */
     static Vertx vertx() {
         return VERTX;
     }
@@ -50,7 +50,7 @@ public final class PoolFixture {
         return pools.open(size);
     }
 
-    /** As for a session that has to last. */
+    /** A connection for a session that has to last. */
     public Uni<SqlConnection> connect() {
         return pools.connect();
     }

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Behind a pooler the service is what it is without one, or it refuses to work. */
+/** Behind a pooler the service works as without one, or refuses to work. */
 @BesideTheService
 @Timeout(180)
 class PoolerTest {

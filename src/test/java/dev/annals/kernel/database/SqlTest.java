@@ -13,7 +13,7 @@ import java.util.UUID;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Binds have names, in the files and where they are set, and a statement runs with all of them or not at all. */
+/** Binds have names, in files and in code, and a statement runs only with all of them. */
 class SqlTest {
 
     private static final String HEADER = """

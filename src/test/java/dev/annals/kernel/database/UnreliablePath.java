@@ -21,17 +21,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The tests' database behind a path that fails in the way a test asks for.
+ * The tests' database behind a path that fails as a test asks.
  *
- * <p>It can swallow everything for a while, as a network does that has forgotten its connections: they stay open at both
- * ends, which learn nothing.
+ * <p>It can drop everything for a while, like a network that has forgotten its connections: they stay open at both ends, which
+ * do not notice.
  *
- * <p>It breaks a connection where a statement says so. The first time that one with the text {@code lose-request-…} comes
- * by, its connection breaks before the server has seen it; with {@code lose-answer-…} the server runs and commits it, and
- * the connection breaks before anybody learns of that. An {@code x4} behind the text stands for the first four times.
+ * <p>It breaks a connection if a statement says so. When a statement with the text {@code lose-request-…} arrives for the first
+ * time, its connection breaks before the server has seen it; with {@code lose-answer-…} the server runs and commits it, and the
+ * connection breaks before the answer. An {@code x4} after the text stands for the first four times.
  *
- * <p>With {@code take-record-…} or {@code take-append-…} and a project's id, another record is stored in that project
- * before the server sees the statement: under the id of the statement's first record, or of its first append.
+ * <p>With {@code take-record-…} or {@code take-append-…} and a project's id, another record is stored in that project before
+ * the server sees the statement: under the id of the statement's first record, or of its first append.
  */
 public final class UnreliablePath implements QuarkusTestResourceLifecycleManager {
 
@@ -47,7 +47,7 @@ public final class UnreliablePath implements QuarkusTestResourceLifecycleManager
     private static final int UUID_BYTES = 16;
     /** Dimensions, flags, type, size and lower bound of an array, and the length of its first element. */
     private static final int ARRAY_HEADER_BYTES = 24;
-    /** How far before the first element of an array the type of its elements stands. */
+    /** The bytes between the type of an array's elements and its first element. */
     private static final int ELEMENT_TYPE = 16;
 
     /** PostgreSQL's number of the type. */
@@ -59,7 +59,7 @@ public final class UnreliablePath implements QuarkusTestResourceLifecycleManager
     /** The action of a record that took an id ahead of its owner. */
     private static final String TAKEN = "was quicker";
 
-    /** Swallows everything: what is open now stays so for good and passes nothing on, not even its end. */
+    /** Drops everything: connections that are open now stay open for good and pass nothing on, not even their end. */
     static void freeze() {
         System.setProperty(FREEZES, Integer.toString(freezes() + 1));
         System.setProperty(FROZEN, "true");
@@ -69,17 +69,17 @@ public final class UnreliablePath implements QuarkusTestResourceLifecycleManager
         return Integer.getInteger(FREEZES, 0);
     }
 
-    /** Passes on what comes by connections that are opened from now on. */
+    /** Passes on everything on connections that are opened from now on. */
     static void thaw() {
         System.clearProperty(FROZEN);
     }
 
-    /** How many connections the service has opened so far. */
+    /** The number of connections that the service has opened so far. */
     static int connections() {
         return Integer.getInteger(CONNECTIONS, 0);
     }
 
-    /** How often a mark struck. */
+    /** The number of marks that broke a connection. */
     public static int breaks() {
         return Integer.getInteger(BREAKS, 0);
     }
@@ -225,10 +225,10 @@ public final class UnreliablePath implements QuarkusTestResourceLifecycleManager
         }
 
         /**
-         * Finds the ids in the binds before the mark. In a statement for one record, its id follows the project's. In one for many, the
-         * projects of the appends, which have numbers next, or else those of the records are the last ones before the mark. The appends'
-         * ids stand before their projects. Of the arrays that follow, the first of ids that is not empty has the records'. Where there are
-         * no projects of appends, the appends' ids are in the one after it.
+         * Finds the ids in the binds before the mark. In a statement for one record, its id follows the project's. In a
+         * statement for many, the projects of the appends, which have numbers next, or else those of the records are the last
+         * projects before the mark. The appends' ids precede their projects. The first later array of ids that is not empty has
+         * the records' ids. Without projects of appends, the array after it has the appends' ids.
          */
         private void take(String text, int mark, String what, UUID project) {
             ByteBuffer values = ByteBuffer.wrap(text.getBytes(StandardCharsets.ISO_8859_1));
@@ -267,7 +267,7 @@ public final class UnreliablePath implements QuarkusTestResourceLifecycleManager
             }
         }
 
-        /** Where the value after another one begins, with its length. */
+        /** The index of the value after another one, with its length. */
         private static int after(ByteBuffer values, int at) {
             return at + Integer.BYTES + values.getInt(at);
         }

@@ -16,7 +16,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** Where in an index the keys of several processes land that start at different times and idle differently. */
+/** Keys of several processes, which start at different times and idle differently, lie near the end of an index. */
 @BesideTheService
 class IndexLocalityTest {
 
@@ -58,8 +58,8 @@ class IndexLocalityTest {
     }
 
     /**
-     * Of what processes draw that start one after the other, into an index that the first one has filled alone. Keys are inserted
-     * in the order in which they were drawn; when this test reads them depends on how busy the machine is.
+     * The share for processes that start one after the other, in an index that the first one has filled alone. Keys are
+     * inserted in the order in which they were drawn; when this test reads them depends on how busy the machine is.
      */
     private static double shareOutsideOfProcesses(boolean counting) throws Exception {
         List<KeyDrawingProcess.Drawn> drawn = Collections.synchronizedList(new ArrayList<>());
@@ -115,7 +115,7 @@ class IndexLocalityTest {
                 processes.add(generator.apply(() -> at(micros + skew)));
             }
             if (random.nextInt(100) == 0) {
-                // Whoever was active before idles for as long as chance has it.
+                // The process that was active before idles for a random time.
                 active = random.nextInt(processes.size());
             }
             int busy = random.nextInt(4) == 0 ? random.nextInt(processes.size()) : active;

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** A JVM of its own that draws keys, ten after the other and then none for a while, and prints them with their times. */
+/** Another JVM that draws keys, ten after the other and then none for a while, and prints them with their times. */
 final class KeyDrawingProcess {
 
     private static final int AT_ONCE = 10;
@@ -81,10 +81,10 @@ final class KeyDrawingProcess {
         Thread end = new Thread(() -> {
             try {
                 while (System.in.read() >= 0) {
-                    // Nothing is said.
+                    // The parent writes nothing.
                 }
             } catch (IOException e) {
-                // As good as an end.
+                // An error counts as the end.
             }
             Runtime.getRuntime().halt(0);
         });

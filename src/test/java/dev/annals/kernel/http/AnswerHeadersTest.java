@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** No answer is taken for another media type than its own, and none with records or tokens is kept by anybody. */
+/** Clients read every answer as its own media type, and caches keep none with records or tokens. */
 @QuarkusTest
 class AnswerHeadersTest extends ProjectTest {
 

@@ -243,7 +243,7 @@ class EveryErrorIsAProblemTest {
         return answer;
     }
 
-    /** Whoever makes the service fail does not write its log. */
+    /** A caller who makes the service fail cannot write lines of its log. */
     @Test
     void theLineOfAnUnexpectedFailureIsBoundedAndHasNoTextThatPassesForALine() {
         List<LogRecord> logged = new CopyOnWriteArrayList<>();
@@ -278,7 +278,7 @@ class EveryErrorIsAProblemTest {
                 try (Socket socket = new Socket(base.getHost(), base.getPort())) {
                     socket.setSoLinger(true, 0);
                     socket.getOutputStream().write(requests);
-                    // It gets a little of the first answer, and no more.
+                    // The client reads a little of the first answer, and no more.
                     socket.getInputStream().read();
                 }
             }

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Bodies that are sent to do harm: packed too well, never ending, too many at a time. */
+/** Bodies that are meant to do harm: packed too well, never ending, too many at a time. */
 @QuarkusTest
 @OneByOne
 @TestProfile(TightLimits.class)

@@ -135,7 +135,7 @@ class IpAddressTest {
         }
     }
 
-    /** What a page shows is what PostgreSQL would have written: leaves of logs hash it. */
+    /** A page shows the text of PostgreSQL: leaves of logs hash it. */
     @Test
     void whatPostgresqlSendsIsWrittenAsPostgresqlWritesIt() throws SQLException {
         try (Connection connection = SqlFixture.ofTheSchemaAlone().connect();

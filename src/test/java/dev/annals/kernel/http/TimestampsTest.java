@@ -156,7 +156,7 @@ class TimestampsTest {
                 .startsWith("+12345-01-01T");
     }
 
-    /** Others refuse a leap second, or take what RFC 3339 does not have. */
+    /** Other parsers refuse a leap second, or accept more than RFC 3339. */
     @Test
     void noOtherParserReadsATimeThatIsGiven() {
         noClasses()

@@ -119,7 +119,8 @@ class ReservedActionsTest {
                     .mapToObj(c -> AuditRecord.Confusables.skeleton(Character.toString(c)))
                     .toList();
             for (int i = 0; i < here.size(); i++) {
-                // Later versions of Unicode decompose more characters. Those that become letters that count are in both tables.
+                // Later versions of Unicode decompose more characters. Those that become letters that count are in both
+                // tables.
                 if (!here.get(i).equals(there.get(i)) && (Character.isDefined(from + i) || counts(there.get(i)))) {
                     differences.add("U+%04X: %s, %s".formatted(from + i, here.get(i), there.get(i)));
                 }

@@ -75,7 +75,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             "",
             "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or the wrong one;",
             "4 the feed was set back to before the cursor; 5 refused: some records, or by a legal hold; 6 the log was",
-            "forked; 7 records behind the cursor have expired; 141 whoever read the output has closed it."
+            "forked; 7 records after the cursor have expired; 141 the reader of the output has closed it."
         })
 @RegisterForReflection(
         targets = {Annals.class, Annals.Version.class, GenerateCompletion.class, HelpCommand.class},

@@ -58,7 +58,7 @@ class EverySettingIsCheckedTest {
     }
 
     @Test
-    void whatIsNotSetIsValidAndEverythingThatIsWrongIsNamedAtOnce() {
+    void unsetSettingsAreValidAndAllWrongOnesAreNamedAtOnce() {
         assertThatCode(() -> Settings.check().requireValid(config(Map.of()))).doesNotThrowAnyException();
         assertThatThrownBy(() -> Settings.check()
                         .requireValid(config(Map.of("annals.port", "65536", "annals.log.interval", "soon"))))

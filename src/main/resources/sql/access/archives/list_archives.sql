@@ -1,4 +1,4 @@
--- Archives of a project in the order of their ids, which is that in which they were noted.
+-- Archives of a project in the order of their ids, in which they were recorded.
 --
 -- :project_id  uuid
 -- :after       uuid     the archive before them

@@ -1,13 +1,13 @@
--- Notes that a file has the next records of a project, and appends the event that says so.
+-- Records that a file contains the next records of a project, and appends its event.
 --
 -- :project_id         uuid
--- :id                 uuid     for the archive, unless the same is noted already
+-- :id                 uuid     for the archive, unless it is recorded already
 -- :first_sequence_id  bigint
 -- :last_sequence_id   bigint
 -- :file_name          text
 -- :bytes              bigint
 -- :digest             bytea
--- :actor_token        uuid     null for the admin token of the settings
+-- :actor_token        uuid     null for the configured admin token
 -- :address            text     of the caller
 --
 -- One row: id uuid.

@@ -1,4 +1,4 @@
--- Grants a project to whoever has a claim, and appends the event that says so.
+-- Opens a project to identities with a claim, and appends its event.
 --
 -- :project_id   uuid
 -- :id           uuid
@@ -8,7 +8,7 @@
 -- :scopes       text[]
 -- :description  text    may be null
 -- :limits       text    JSON object
--- :actor_token  uuid    null for the admin token of the settings
+-- :actor_token  uuid    null for the configured admin token
 -- :address      text    of the caller
 select annals.grant_identity(
   :project_id, :id, :issuer, :claim, :value, :scopes, :description, (:limits::text)::jsonb, :actor_token, (:address::text)::inet)

@@ -1,9 +1,9 @@
--- Who has come by way of an OpenID provider, in the order of their ids.
+-- Identities that have used a grant, in the order of their ids.
 --
 -- :after  uuid      the identity before them
 -- :most   integer
 --
--- Rows: id uuid, issuer text, subject text (null: forgotten), created_at timestamptz.
+-- Rows: id uuid, issuer text, subject text (null once erased), created_at timestamptz.
 select id, issuer, subject, created_at
 from annals.identity
 where id > :after

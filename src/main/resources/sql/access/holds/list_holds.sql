@@ -1,4 +1,4 @@
--- The legal holds of a project in the order of their ids, which is that in which they were set.
+-- The legal holds of a project in the order of their ids, in which they were set.
 --
 -- :project_id  uuid
 -- :after       uuid      the hold before them

@@ -1,4 +1,4 @@
--- Makes the first tokens of a database and its first project, unless it has any.
+-- Creates the first project and tokens of a database, unless it has some.
 --
 -- :admin_id    uuid
 -- :admin_hash  bytea   null, if the settings name an admin token

@@ -1,6 +1,6 @@
--- Closes a project, and appends the event that says so.
+-- Closes a project, and appends its event.
 --
 -- :id           uuid
--- :actor_token  uuid   null for the admin token of the settings
+-- :actor_token  uuid   null for the configured admin token
 -- :address      text   of the caller
 select annals.close_project(:id, :actor_token, (:address::text)::inet)

@@ -1,4 +1,4 @@
--- Whether nobody has made a project or a token yet; and the project of an archive that was restored, which does not count.
+-- True for a database without projects and tokens. The project of a restored archive does not count.
 --
--- One row: is_new boolean; restored uuid, null where none was.
+-- One row: is_new boolean; restored uuid, null without one.
 select annals.is_new() as is_new, (select project_id from annals.restored_archive) as restored

@@ -1,10 +1,10 @@
--- Projects in the order of their ids, which is that in which they were made.
+-- Projects in the order of their ids, which is the order of their creation.
 --
 -- :after  uuid      the project before them
 -- :most   integer
 --
 -- Rows: id uuid, name text, created_at timestamptz, closed_at timestamptz (null while it is open), retention_days
--- integer (null: for ever), oldest_sequence_id bigint (of the oldest record that has not expired, or of the next one), limits
+-- integer (null: never expire), oldest_sequence_id bigint (of the oldest record that has not expired, or of the next one), limits
 -- text (a JSON object), archive_required boolean, archived_through bigint, awaits_archive boolean.
 select id, name, created_at, closed_at, retention_days, annals.horizon(id) + 1 as oldest_sequence_id, limits::text as limits,
   archive_required, annals.archived_through(id) as archived_through, annals.awaits_archive(id) as awaits_archive

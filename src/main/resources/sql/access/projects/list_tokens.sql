@@ -1,4 +1,4 @@
--- The tokens of a project in the order of their ids, which is that in which they were made.
+-- The tokens of a project in the order of their ids, which is the order of their creation.
 --
 -- :project_id  uuid
 -- :after       uuid      the token before them

@@ -1,7 +1,7 @@
--- Renames a project, and appends the event that says so.
+-- Renames a project, and appends its event.
 --
 -- :id           uuid
 -- :name         text
--- :actor_token  uuid   null for the admin token of the settings
+-- :actor_token  uuid   null for the configured admin token
 -- :address      text   of the caller
 select annals.rename_project(:id, :name, :actor_token, (:address::text)::inet)

@@ -1,4 +1,4 @@
--- Notes that an identity uses some grants, with an event for each that it has not used before.
+-- Records that an identity uses grants, with an event for each one that it has not used before.
 --
 -- :issuer     text
 -- :subject    text

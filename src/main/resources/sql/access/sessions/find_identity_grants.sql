@@ -1,4 +1,4 @@
--- What an identity may do: the grants that are for one of its claims, at most 200.
+-- The grants for the claims of an identity, at most 200.
 --
 -- :issuer   text
 -- :subject  text

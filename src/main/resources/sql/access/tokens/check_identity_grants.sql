@@ -1,4 +1,4 @@
--- What has become of some grants.
+-- The state of some grants.
 --
 -- :ids  uuid[]
 --

@@ -1,4 +1,4 @@
--- What has become of some tokens.
+-- The state of some tokens.
 --
 -- :ids  uuid[]
 --

@@ -1,6 +1,6 @@
--- Records that tokens have expired.
+-- Records expired tokens.
 --
--- :most  integer   how many, at most
+-- :most  integer   the largest number
 --
 -- One row: expired integer.
 select annals.expire_tokens(:most) as expired

@@ -1,9 +1,9 @@
--- The access token with a hash, and the state of its project.
+-- Finds a token by its hash, with the state of its project.
 --
 -- :token_hash  bytea
 --
 -- No row or one: project_id uuid, scopes text[], id uuid, allowed_addresses text[] (empty: everywhere), ended boolean (it, or
--- the token that made it, has expired or was revoked), closed boolean (its project takes no records), used boolean (in this hour, so far as is noted),
+-- the token that made it, has expired or was revoked), closed boolean (its project takes no records), used boolean (a use in this hour is recorded),
 -- project_limits text, token_limits text (JSON objects), actor_id text, subject_id text (of a viewer link; null: any).
 select
   token.project_id, token.scopes, token.id, token.allowed_addresses::text[] as allowed_addresses,

@@ -1,4 +1,4 @@
--- Appends an event to the administration's feed if a state is different from what was noted last, and notes it.
+-- Records a state, with an event in the administration's feed, if it differs from the last one.
 --
 -- :kind   text   settings or log_keys
 -- :state  text   a JSON object

@@ -1,4 +1,4 @@
--- Notes that tokens are used in this hour.
+-- Records the use of tokens in this hour.
 --
 -- :ids  uuid[]
 select annals.note_token_use(:ids)

@@ -1,4 +1,4 @@
--- Begins to restore an archive into a database that has nothing else.
+-- Begins to restore an archive into an empty database.
 --
 -- :project_id         uuid
 -- :name               text    of the project

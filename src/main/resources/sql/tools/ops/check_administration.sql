@@ -1,4 +1,4 @@
--- How projects, tokens, grants and holds differ from what their events say: see R__45_administration.sql.
+-- The differences between projects, tokens, grants and holds and their events: see R__45_administration.sql.
 --
 -- Rows: finding text.
 select finding from annals.administration_differences()

@@ -1,9 +1,9 @@
--- Chooses how the statements that check a feed are planned, until the transaction ends. Where there are few places, planning takes
--- several times as long as checking, so one plan serves all such feeds. It has to suit each of them, so it may not read whole tables.
+-- Chooses how PostgreSQL plans the checks of a feed, until the transaction ends. Planning takes several times as long as checking a
+-- small feed, so one plan serves all small feeds. It must not read whole tables.
 --
 -- :project_id  uuid
--- :whole       boolean  whether it is the whole feed; the plan for a stretch has to know which
--- :few         integer  how many places are few
+-- :whole       boolean  true for a whole feed; a plan for a range depends on the range
+-- :few         integer  the places of a small feed
 select
   set_config('plan_cache_mode', case when feed.is_small then 'force_generic_plan' else 'force_custom_plan' end, true),
   set_config('enable_seqscan', case when feed.is_small then 'off' else 'on' end, true)

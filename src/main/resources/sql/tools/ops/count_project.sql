@@ -1,4 +1,4 @@
--- How many records a project has, how many values of them are gone, and how many places its feed has.
+-- The numbers of a project's records, of redacted values in them, and of places of its feed.
 --
 -- :project_id  uuid
 --

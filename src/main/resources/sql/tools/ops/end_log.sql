@@ -1,9 +1,9 @@
--- Ends a log and begins the next epoch with the same tree, and records it. Its last note stays on show.
+-- Ends a log and begins the next epoch with the same tree, and records it. Its last note can still be read.
 --
 -- :project_id  uuid
--- :reason      text   unless the log is halted, which is reason enough
+-- :reason      text   for a log that is not halted
 --
--- No row, or one: epoch integer, the one that begins.
+-- No row, or one: epoch integer, the new one.
 with ended as (
   insert into annals.merkle_epoch (project_id, epoch, checkpoint, reason)
   select project_id, epoch, case when cosigned_size = signed_size then coalesce(cosigned, checkpoint) else checkpoint end,

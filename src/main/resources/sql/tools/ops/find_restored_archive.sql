@@ -1,4 +1,4 @@
--- What is known of a restored archive.
+-- The bounds and the proof of a restored archive.
 --
 -- :project_id  uuid
 --

@@ -1,4 +1,4 @@
--- Forgets the tree of a log, so that it is made anew of the records as they are. Seeds stay.
+-- Deletes the tree of a log, so that it is built anew from the records. Seeds stay.
 --
 -- :project_id  uuid
 with checkpoint as (

@@ -1,4 +1,4 @@
--- Finds the next project that has a row anywhere, in the order of ids; null behind the last.
+-- Finds the next project that has a row anywhere, in the order of ids; null after the last.
 --
 -- :after  uuid   the project before it
 select least(

@@ -1,10 +1,10 @@
--- Notes that a stretch was verified.
+-- Records that a range was verified.
 --
 -- :project_id   uuid
--- :sequence_id  bigint   the end of the stretch
--- :first        boolean  whether it is the first one of a round
+-- :sequence_id  bigint   the end of the range
+-- :first        boolean  true for the first range of a round
 -- :findings     integer
--- :seconds      integer  in how many the next one is due
+-- :seconds      integer  until the next one is due
 update annals.verification
 set sequence_id = :sequence_id, found = case when :first::boolean then 0 else found end + :findings::integer,
   found_before = case when :first::boolean then found else found_before end,

@@ -1,7 +1,6 @@
--- What the schema consists of, one line for each thing, to be compared with what this version ships. Left out are what
--- versions of PostgreSQL write in different ways (the texts of views, the constraints behind NOT NULL), the parentheses of
--- constraints, of which a dump brings back fewer, and the owner's own privileges. To be read with the search path pg_catalog
--- and the time zone UTC, which show in expressions.
+-- The objects of the schema, one line each, for a comparison with the shipped schema. It omits texts that differ between versions of
+-- PostgreSQL (views, constraints of NOT NULL), parentheses of constraints, which a restored dump may lack, and the owner's privileges.
+-- It needs the search path pg_catalog and the time zone UTC, which appear in expressions.
 --
 -- Rows in order: thing text.
 with schema as materialized (
@@ -19,7 +18,7 @@ with schema as materialized (
   union all
   select 'function ' || p.proname, coalesce(acl.grantee, 0), coalesce(acl.privilege_type, 'EXECUTE')
   from pg_catalog.pg_proc as p
-  -- without an entry, everybody may execute it
+  -- without an entry, every role may execute it
   left join lateral pg_catalog.aclexplode(p.proacl) as acl on true
   where p.pronamespace = (select oid from schema) and (p.proacl is null or p.proowner <> acl.grantee)
   union all
@@ -78,7 +77,7 @@ select regexp_replace(thing, '\s+', ' ', 'g') as thing from (
     pg_catalog.pg_get_function_result(p.oid),
     case when p.prosecdef then ' security definer' else '' end,
     coalesce(' set ' || array_to_string(p.proconfig, ', '), ''),
-    -- the texts of those that were parsed when they were made are written by PostgreSQL
+    -- PostgreSQL formats the text of functions that were parsed at their creation
     case when p.prosqlbody is null then 'text ' || pg_catalog.md5(p.prosrc) else 'parsed' end)
   from pg_catalog.pg_proc as p
   where p.pronamespace = (select oid from schema)
@@ -95,7 +94,7 @@ select regexp_replace(thing, '\s+', ' ', 'g') as thing from (
   select format('privilege %s on %s for %s', privilege_type, on_what,
     case when grantee = 0 then 'public' else pg_catalog.pg_get_userbyid(grantee) end)
   from grants
-  -- whoever else was given something by the operator, except to write
+  -- other roles with privileges from the operator, except writes
   where grantee = 0 or pg_catalog.pg_get_userbyid(grantee) in ('annals_service', 'annals_writer')
     or privilege_type not in ('SELECT', 'USAGE', 'EXECUTE')
 ) as things

@@ -1,4 +1,4 @@
--- Inserts the next records of an archive, as pages with proof show them. Their appends are not known any more.
+-- Inserts the next records of an archive, as pages with proof show them. Their appends are unknown.
 --
 -- :project_id  uuid
 -- :records     text[]   JSON objects, in their order
@@ -23,7 +23,7 @@ select
   nullif(record -> 'metadata', '{}'),
   record #>> '{number,sequence}',
   (record #>> '{number,value}')::bigint,
-  -- Tokens and identities are in one column.
+  -- One column has tokens and identities.
   case when not starts_with(record ->> 'recorded_by', 'role:') then split_part(record ->> 'recorded_by', ':', 2)::uuid end,
   case when starts_with(record ->> 'recorded_by', 'role:') then substr(record ->> 'recorded_by', 6) end,
   case when jsonb_exists(record, 'redacted')

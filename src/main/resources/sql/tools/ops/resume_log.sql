@@ -1,8 +1,8 @@
--- Lets logs that are halted be signed again, if nothing speaks against it then, and records it.
+-- Continues halted logs, and records it. The service halts them again if the cause remains.
 --
 -- :project_id  uuid   null for all
 --
--- Rows: name text, halted text (why it was).
+-- Rows: name text, halted text (the cause).
 with before as (
   select project_id, halted from annals.merkle_log
   where (:project_id::uuid is null or project_id = :project_id) and halted is not null

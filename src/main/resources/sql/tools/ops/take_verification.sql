@@ -1,8 +1,8 @@
--- Takes the stretch that is due the longest. Nobody else takes it for a while, after which the one who did is thought dead.
+-- Claims the range that is due the longest. Another instance may claim it after this time.
 --
--- :seconds  integer  that while
+-- :seconds  integer  this time
 --
--- No row, or one: project_id uuid, sequence_id bigint (before the stretch), head bigint (the end of the feed), round_age bigint
+-- No row, or one: project_id uuid, sequence_id bigint (before the range), head bigint (the end of the feed), round_age bigint
 -- (seconds since the round began).
 update annals.verification
 set due_at = clock_timestamp() + make_interval(secs => :seconds::integer)

@@ -1,26 +1,26 @@
--- Everything in one project that breaks its feed, one sentence for each finding; or what does so in a stretch of it, which reads
--- no more than the stretch has. What belongs to no place, only the whole feed tells.
+-- Findings in the feed of a project, or in a range of it, one sentence each. A check of a range reads only the range. Only a check of
+-- the whole feed finds records without a place.
 --
 -- :project_id  uuid
--- :whole       boolean  whether it is the whole feed; then the others are 0 and null
--- :since       bigint   the stretch begins behind this sequence id
--- :through     bigint   and has this one in its last append; null: it has the end of the feed
--- :most        bigint   how many sentences
+-- :whole       boolean  true for the whole feed; then since is 0 and through is null
+-- :since       bigint   the range begins after this sequence id
+-- :through     bigint   its last append contains this sequence id; null for the end of the feed
+-- :most        bigint   the largest number of sentences
 with project as materialized (
   select :project_id::uuid as id
 ), head as materialized (
   select head, horizon, since, coalesce(:through::bigint, 9223372036854775807) as through,
-    -- The segment that has the first place.
+    -- The segment with the first place.
     case when since > 0 then (
       select first_sequence_id from annals.feed_segment
       where project_id = (select id from project) and first_sequence_id <= since + 1
       order by first_sequence_id desc limit 1) end as beginning
   from (
-    -- Without an aggregate the index would not tell.
+    -- The aggregate lets PostgreSQL use the index.
     select coalesce((
         select last_sequence_id from annals.feed_segment where project_id = (select id from project)
         order by first_sequence_id desc limit 1), 0) as head,
-      -- As annals.horizon() has it, which PostgreSQL reads with one process alone.
+      -- Copied from annals.horizon(), because PostgreSQL would run the function in one process.
       coalesce((select sequence_id from annals.feed_horizon where project_id = (select id from project)), 0) as horizon) as ends
   cross join lateral (select case when :since::bigint > horizon then :since::bigint else 0 end as since) as stretch
 ), checkpoint as materialized (
@@ -36,7 +36,7 @@ with project as materialized (
   from annals.merkle_log cross join head
   where project_id = (select id from project)
 ), sampled_block as materialized (
-  -- Each is read once, not once per value.
+  -- Reads each once, not once per value.
   select block, keys || '{}'::integer[] as keys, places || '{}'::smallint[] as places, masks || '{}'::bigint[] as masks
   from annals.search_block
   where project_id = (select id from project) and block = any (array(
@@ -54,7 +54,7 @@ with project as materialized (
   select record.id as record_id, record.sequence_id, value.field, exists (
     select from (values
       (value.key),
-      -- as long messages have it
+      -- stored compression of long messages
       (case when value.field = 'message' then annals.search_key((select id from project), 7, '') end)) as wanted (key)
     cross join lateral (select width_bucket(wanted.key, keys) as at) as found
     where at > 0 and keys[at] = wanted.key
@@ -89,8 +89,7 @@ with project as materialized (
     and segment.first_sequence_id between (select coalesce(beginning, 0) from head) and (select through from head)
     and segment.last_sequence_id > (select greatest(horizon, since) from head)
 ), record_at_place as materialized (
-  -- Each record and each place, side by side where they belong together: of most nothing has to be kept. A record with several
-  -- places is found by counting both.
+  -- Joins records and places; matching pairs need no memory. Counting both finds a record with several places.
   select record.id, record.placed_with, record.recorded_at, record.number_sequence, record.number_value,
     place.append_id, place.shared_append_id, place.record_id, place.sequence_id
   from (
@@ -102,7 +101,7 @@ with project as materialized (
     or record.placed_with <> place.append_id and record.placed_with is distinct from place.shared_append_id
 )
 
--- Segments have to follow each other: 1 to n, n + 1 to m … Where records have expired, the first is the last place of those.
+-- Segments have to be consecutive: 1 to n, n + 1 to m … Where records have expired, the first is the last place of those.
 select case
     when first_sequence_id > previous + 1 then format(
       'sequence ids %s to %s belong to no segment', previous + 1, first_sequence_id - 1)
@@ -166,7 +165,7 @@ where :whole::boolean and project_id = (select id from project) and not exists (
 
 union all
 
--- The trigger that gathers the records of a statement names their append after the first of them.
+-- The trigger that gathers a statement's records names their append after the first one.
 select format('the records of append %s stand in another order than they came in', id)
 from annals.append
 where project_id = (select id from project) and shared_append_id is not null and record_ids[1] <> id
@@ -185,7 +184,7 @@ where record_id is null or id is null or placed_with <> append_id and placed_wit
 
 union all
 
--- The numbers of a sequence are drawn under a lock that lasts until the commit: they rise along the feed.
+-- Values of a sequence are drawn under a lock until the commit, so they increase along the feed.
 select format('record %s has the number %s of sequence %s, and stands behind the number %s', id, number_value,
   number_sequence, previous)
 from (
@@ -196,7 +195,7 @@ where number_value <= previous
 
 union all
 
--- What a record has is not drawn a second time.
+-- A value of a record is never drawn again.
 select format('sequence %s goes on at %s, and record %s has the number %s', sequence.name, sequence.next_value, newest.id, number_value)
 from (
   select distinct on (number_sequence) number_sequence, number_value, id
@@ -210,7 +209,7 @@ union all
 select format('record %s has the number %s of sequence %s, which is not there', id, number_value, number_sequence)
 from record_at_place
 where number_value is not null
-  -- Of an archive, only the records were restored.
+  -- A restored archive has only its records.
   and not exists (select from annals.restored_archive where project_id = (select id from project))
   and not exists (
   select from annals.sequence
@@ -218,8 +217,8 @@ where number_value is not null
 
 union all
 
--- What is derived follows the feed, and has all that it says it has.
-select format('the projection %s has taken in %s records, and the feed has %s', projection, sequence_id, head)
+-- Derived tables follow the feed and are complete.
+select format('the projection %s has processed %s records, and the feed has %s', projection, sequence_id, head)
 from checkpoint
 where sequence_id > head
 
@@ -236,7 +235,7 @@ where projection = 'search' and not outdated and not exists (
 
 union all
 
-select format('the search index has a block of the records %s to %s, and has taken in %s records', block * 1024 + 1,
+select format('the search index has a block of the records %s to %s, and has indexed %s records', block * 1024 + 1,
   block * 1024 + 1024, sequence_id)
 from checkpoint
 join annals.search_block on search_block.project_id = (select id from project) and block >= sequence_id / 1024
@@ -244,14 +243,14 @@ where projection = 'search' and not outdated
 
 union all
 
--- A full read tells; the service itself makes such an index anew as soon as it sees it.
+-- A full read finds it. The service rebuilds such an index when it notices it.
 select 'the search index was made in another way than by this server: no search uses it, and the service makes it anew'
 from checkpoint
 where projection = 'search' and made_otherwise and not outdated and sequence_id > 0 and :whole::boolean
 
 union all
 
--- A search would miss these records. To look at each block would take as long as to make the index anew.
+-- A search would miss these records. Checking every block would take as long as rebuilding the index.
 select format('the search index does not find record %s at sequence id %s by its %s', record_id, sequence_id,
   string_agg(distinct field, ', '))
 from indexed_value
@@ -300,7 +299,7 @@ where signed_size > size
 
 union all
 
-select format('the log has %s records, and its projection has taken in %s', size, sequence_id)
+select format('the log has %s records, and its projection has processed %s', size, sequence_id)
 from log
 join checkpoint on projection = 'log' and not outdated
 where size <> sequence_id
@@ -327,7 +326,7 @@ where not exists (
 
 union all
 
--- Without it, nothing can be guessed from the hashes of what has expired.
+-- Without the seed, expired values cannot be guessed from their hashes.
 select format('the log has the seed of the records %s to %s, of which some have expired', tile * 256 + 1, tile * 256 + 256)
 from head
 join annals.merkle_seed on merkle_seed.project_id = (select id from project) and tile * 256 < horizon
@@ -347,7 +346,7 @@ cross join lateral (
     case when action = '' then 'action' end,
     case when outcome = '' then 'outcome' end,
     case when octet_length(message) > 65535 then 'message' end,
-    -- Of most metadata, its size and text alone tell, as they do to the domain.
+    -- Size and text suffice for most metadata, as for the domain.
     case
       when pg_column_compression(metadata) is null
         and pg_column_size(metadata) < 265
@@ -363,7 +362,7 @@ where project_id = (select id from project) and fields is not null
 
 union all
 
--- What was redacted is gone, and its digest is there; unless the record has expired.
+-- A redacted value is null, and its digest is stored unless the record has expired.
 select format('record %s was to lose its %s in redaction %s, and has not', redaction.record_id, field, redaction.number)
 from (select * from annals.redaction where project_id = (select id from project)) as redaction
 cross join lateral unnest(redaction.fields) as field
@@ -378,7 +377,7 @@ where (:whole::boolean or record.id = any (array(select record_id from place)))
 
 union all
 
--- What is gone, a later record of the same feed says; which expires after it. Restored archives may end before that record.
+-- A later record of the feed names each redacted value, and expires after it. Restored archives may end before that record.
 select format('record %s lacks its %s, and no annals.redact record of the feed says so', record.id, field)
 from annals.audit_record as record
 cross join lateral jsonb_object_keys(

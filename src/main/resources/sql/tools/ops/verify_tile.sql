@@ -1,9 +1,9 @@
--- What is stored of the tile of a log that has these records: the seed of its salts, and, once it is full, its entries.
+-- The stored tile of a log: the seed of its salts, and the entries of a full tile.
 --
 -- :project_id  uuid
 -- :tile        bigint
 --
--- One row: seed bytea, hashes bytea, root bytea; each null if it is not there. Where all of the records are gone, the seed is zeros.
+-- One row: seed bytea, hashes bytea, root bytea; each null if it is missing. The seed is zeros once all records of the tile have expired.
 select
   coalesce(
     (select seed from annals.merkle_seed where project_id = wanted.project_id and tile = wanted.tile),

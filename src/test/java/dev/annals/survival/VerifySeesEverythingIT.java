@@ -129,11 +129,7 @@ class VerifySeesEverythingIT {
                         + " last_sequence_id = last_sequence_id + 1 where project_id = '" + PROJECT + "'",
                 "update annals.feed_segment set first_sequence_id = first_sequence_id - 10000 where project_id = '"
                         + PROJECT + "'");
-        plant(
-                plants,
-                "two segments are swapped",
-                "is not the one that was taken into the log",
-                swapSegments(1_205, 1_206));
+        plant(plants, "two segments are swapped", "does not match the log", swapSegments(1_205, 1_206));
         plant(
                 plants,
                 "two segments of one record are swapped by their numbers",
@@ -168,7 +164,7 @@ class VerifySeesEverythingIT {
                 update annals.append set record_ids = (
                   select array_agg(each order by n desc) from unnest(record_ids) with ordinality as each (each, n))
                 where cardinality(record_ids) = 3""");
-        plant(plants, "two records of an append are swapped", "is not the one that was taken into the log", """
+        plant(plants, "two records of an append are swapped", "does not match the log", """
                 update annals.append set record_ids = array[record_ids[1], record_ids[3], record_ids[2]]
                 where cardinality(record_ids) = 3""");
         plant(plants, "two appends have changed a record", "does not name append", """
@@ -201,7 +197,7 @@ class VerifySeesEverythingIT {
         plant(
                 plants,
                 "the project is gone",
-                "the project itself is not there",
+                "the project itself is missing",
                 "delete from annals.project where id = '" + PROJECT + "'");
     }
 
@@ -240,7 +236,7 @@ class VerifySeesEverythingIT {
             plant(
                     plants,
                     change,
-                    "is not the one that was taken into the log",
+                    "does not match the log",
                     "update annals.audit_record set " + change + " where " + WHOLE);
         }
         plant(
@@ -263,7 +259,7 @@ class VerifySeesEverythingIT {
         plant(
                 plants,
                 "a projection is ahead of the feed",
-                "the projection search has taken in 2048",
+                "the projection search has processed 2048",
                 "update annals.projection_checkpoint set sequence_id = 2048 where projection = 'search'");
         plant(
                 plants,
@@ -309,7 +305,7 @@ class VerifySeesEverythingIT {
         plant(
                 plants,
                 "a hash of the log is another one",
-                "is not the one that was taken into the log",
+                "does not match the log",
                 "update annals.merkle_tile set hashes = overlay(hashes placing sha256('x') from 33) where level = 0 and tile = 1");
         plant(
                 plants,

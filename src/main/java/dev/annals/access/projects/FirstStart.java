@@ -88,14 +88,15 @@ class FirstStart {
 
     private void look(int port) {
         try {
-            Projects.Beginning beginning = projects.beginning().await().indefinitely();
-            if (!beginning.isNew()) {
+            Projects.DatabaseState databaseState =
+                    projects.databaseState().await().indefinitely();
+            if (!databaseState.isNew()) {
                 return;
             }
             if (administered) {
                 projects.begin(projects.withoutTokens()).await().indefinitely();
             } else {
-                begin(beginning.restored(), port);
+                begin(databaseState.restored(), port);
             }
         } catch (FileAlreadyExistsException e) {
             LOG.errorf(
@@ -123,7 +124,7 @@ class FirstStart {
      */
     private void begin(@Nullable UUID restored, int port) throws IOException {
         if (Files.exists(file)) {
-            if (!projects.beginning().await().indefinitely().isNew()) {
+            if (!projects.databaseState().await().indefinitely().isNew()) {
                 return; // another instance that shares the file was faster
             }
             throw new FileAlreadyExistsException(file.toString(), null, "it has the tokens of another database");

@@ -105,7 +105,7 @@ public class Projects {
      * @param isNew true if it has no tokens, and no project but a restored archive
      * @param restored the project of a restored archive; null without one
      */
-    record Beginning(boolean isNew, @Nullable UUID restored) {}
+    record DatabaseState(boolean isNew, @Nullable UUID restored) {}
 
     /**
      * Finds the project with an id or a name.
@@ -275,10 +275,10 @@ public class Projects {
     }
 
     /** Looks whether the database is new. */
-    Uni<Beginning> beginning() {
+    Uni<DatabaseState> databaseState() {
         return DatabaseFailure.retried(IS_NEW.execute(pool))
                 .map(rows -> rows.iterator().next())
-                .map(row -> new Beginning(row.getBoolean("is_new"), row.getUUID("restored")));
+                .map(row -> new DatabaseState(row.getBoolean("is_new"), row.getUUID("restored")));
     }
 
     /** Draws the first tokens of a database. {@link #begin} makes them valid. */

@@ -92,7 +92,7 @@ record RequestLine(
         }
     }
 
-    /** How a request ended. */
+    /** The end of a request. */
     enum Outcome {
         /** Answered with a status below 400. */
         SUCCESS,

@@ -56,7 +56,7 @@ public class CallerResource {
             return Uni.createFrom().item(JsonBody.answer(Response.Status.OK, SIZE, json -> {
                 json.writeStartObject();
                 json.writeArrayFieldStart("projects");
-                for (Identity.Opened project : identity.projects()) {
+                for (Identity.OpenProject project : identity.projects()) {
                     writeProject(json, project.projectId(), project.name(), project.scopes());
                 }
                 json.writeEndArray();

@@ -179,7 +179,7 @@ public class Identities {
     }
 
     private static Identity read(ProvenToken token, RowSet<Row> rows) {
-        Map<UUID, Identity.Opened> projects = new LinkedHashMap<>();
+        Map<UUID, Identity.OpenProject> projects = new LinkedHashMap<>();
         UUID id = null;
         for (Row row : rows) {
             id = row.getUUID("identity_id");
@@ -188,7 +188,7 @@ public class Identities {
             for (String scope : row.getArrayOfStrings("scopes")) {
                 Scope.of(scope).ifPresent(scopes::add);
             }
-            Identity.Opened opened = new Identity.Opened(
+            Identity.OpenProject opened = new Identity.OpenProject(
                     project,
                     row.getString("project_name"),
                     scopes,
@@ -196,7 +196,7 @@ public class Identities {
                     Limits.of(row.getString("project_limits")),
                     Limits.of(row.getString("limits")),
                     Set.of(row.getUUID("id")));
-            projects.merge(project, opened, Identity.Opened::and);
+            projects.merge(project, opened, Identity.OpenProject::and);
         }
         return new Identity(id, token.issuer(), token.subject(), token.expiresAt(), List.copyOf(projects.values()));
     }

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param expiresAt the end of its token
  * @param projects the projects that grants open to it
  */
-record Identity(@Nullable UUID id, String issuer, String subject, Instant expiresAt, List<Opened> projects) {
+record Identity(@Nullable UUID id, String issuer, String subject, Instant expiresAt, List<OpenProject> projects) {
 
     /**
      * A project that is open to an identity.
@@ -29,7 +29,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
      * @param limits of this identity
      * @param grants the grants that open it
      */
-    record Opened(
+    record OpenProject(
             UUID projectId,
             String name,
             Set<Scope> scopes,
@@ -39,18 +39,18 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
             Set<UUID> grants) {
 
         /** Combines two grants for one project: all scopes, and the more generous limits. */
-        Opened and(Opened other) {
+        OpenProject and(OpenProject other) {
             Set<Scope> both = EnumSet.copyOf(scopes);
             both.addAll(other.scopes);
             Set<UUID> all = new HashSet<>(grants);
             all.addAll(other.grants);
-            return new Opened(
+            return new OpenProject(
                     projectId, name, both, closed, projectLimits, limits.orMore(other.limits), Set.copyOf(all));
         }
 
         /** The scopes that only read; null if it has none. */
         @Nullable
-        Opened reading() {
+        OpenProject reading() {
             Set<Scope> left = EnumSet.noneOf(Scope.class);
             if (scopes.contains(Scope.READ)) {
                 left.add(Scope.READ);
@@ -58,7 +58,9 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
             if (scopes.contains(Scope.AUDIT) || scopes.contains(Scope.ADMIN)) {
                 left.add(Scope.AUDIT);
             }
-            return left.isEmpty() ? null : new Opened(projectId, name, left, closed, projectLimits, limits, grants);
+            return left.isEmpty()
+                    ? null
+                    : new OpenProject(projectId, name, left, closed, projectLimits, limits, grants);
         }
     }
 
@@ -70,8 +72,8 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
                 subject,
                 expiresAt,
                 projects.stream()
-                        .<Opened>mapMulti((project, into) -> {
-                            Opened reading = project.reading();
+                        .<OpenProject>mapMulti((project, into) -> {
+                            OpenProject reading = project.reading();
                             if (reading != null) {
                                 into.accept(reading);
                             }
@@ -99,7 +101,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
                     ProblemType.FORBIDDEN,
                     "The provider knows you, but no grant opens a project to you. Ask the administrator for a grant.");
         }
-        Opened chosen;
+        OpenProject chosen;
         if (named == null && administers) {
             chosen = projects.stream()
                     .filter(project -> project.scopes.stream().anyMatch(Scope::isOfAdministration))

@@ -8,16 +8,16 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** Limits on what requests with unknown tokens may cost, and on how long tokens count that have ended. */
+/** The check of tokens. */
 @ConfigMapping(prefix = "annals.token")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
 public interface TokenConfig {
 
     /**
-     * How long is believed what is known of a token, valid or not. For so long, one that another instance has revoked may still be taken.
+     * The time for which a look-up of a token is cached. A token that another instance has revoked is accepted until then.
      *
-     * <p>Those of open streams, long polls, exports and imports are looked up as often. A token that another instance has made is refused for so long, if it was tried before.
+     * <p>Tokens of open streams, long polls, exports and imports are looked up as often. A token that was tried before another instance issued it is refused until then.
      */
     @WithDefault("2s")
     @Durations(min = "100ms", max = "4s")

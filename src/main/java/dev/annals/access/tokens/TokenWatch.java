@@ -57,7 +57,7 @@ public class TokenWatch {
     private final Vertx vertx;
     private final long recheckMillis;
     /** Long requests by {@link Caller#key}. */
-    private final ConcurrentMap<UUID, Lasting> lasting = new ConcurrentHashMap<>();
+    private final ConcurrentMap<UUID, LongRequests> longRequests = new ConcurrentHashMap<>();
 
     private final List<Long> timers = new ArrayList<>();
 
@@ -77,7 +77,7 @@ public class TokenWatch {
     }
 
     void start(@Observes StartupEvent event) {
-        every(recheckMillis, this::checkLasting);
+        every(recheckMillis, this::checkLongRequests);
         every(NOTE_MILLIS, this::noteUse);
         every(EXPIRE_MILLIS, this::recordExpiries);
         every(FAILURES_MILLIS, this::recordFailures);
@@ -108,7 +108,7 @@ public class TokenWatch {
     }
 
     /** A token's long requests, and its current limits. */
-    private static final class Lasting {
+    private static final class LongRequests {
         final Map<HttpServerRequest, Caller> requests = new ConcurrentHashMap<>();
         volatile @Nullable Limits ofProject;
         volatile @Nullable Limits ofToken;
@@ -116,7 +116,7 @@ public class TokenWatch {
 
     /** The caller of a long request with its current limits. */
     public Caller withLimitsOfNow(Caller caller) {
-        Lasting found = caller.token() == null ? null : lasting.get(caller.key());
+        LongRequests found = caller.token() == null ? null : longRequests.get(caller.key());
         Limits ofProject = found == null ? null : found.ofProject;
         Limits ofToken = found == null ? null : found.ofToken;
         return ofProject == null
@@ -143,39 +143,39 @@ public class TokenWatch {
             return () -> {};
         }
         UUID key = caller.key();
-        lasting.compute(key, (id, known) -> {
-            Lasting all = known == null ? new Lasting() : known;
+        longRequests.compute(key, (id, known) -> {
+            LongRequests all = known == null ? new LongRequests() : known;
             all.requests.put(request, caller);
             return all;
         });
-        return () -> lasting.computeIfPresent(key, (id, known) -> {
+        return () -> longRequests.computeIfPresent(key, (id, known) -> {
             known.requests.remove(request);
             return known.requests.isEmpty() ? null : known;
         });
     }
 
-    private Uni<Void> checkLasting() {
+    private Uni<Void> checkLongRequests() {
         List<UUID> ids = new ArrayList<>();
-        List<Entered> entered = new ArrayList<>();
-        lasting.forEach((key, known) -> known.requests.forEach((request, caller) -> {
+        List<IdentityRequest> ofIdentities = new ArrayList<>();
+        longRequests.forEach((key, known) -> known.requests.forEach((request, caller) -> {
             Caller.Entry entry = caller.entry();
             if (entry != null) {
-                entered.add(new Entered(key, known, request, entry));
+                ofIdentities.add(new IdentityRequest(key, known, request, entry));
             } else if (ids.isEmpty() || !ids.get(ids.size() - 1).equals(key)) {
                 ids.add(key);
             }
         }));
         // Expiry needs no database.
         Instant now = Instant.now();
-        entered.stream()
+        ofIdentities.stream()
                 .filter(one -> !now.isBefore(one.entry.expiresAt()))
                 .forEach(one -> ClientConnection.drop(one.request));
         Uni<Void> done = inParts(ids, CHECK_TOKENS, this::check);
-        List<UUID> grants = entered.stream()
+        List<UUID> grants = ofIdentities.stream()
                 .flatMap(one -> one.entry.grants().stream())
                 .distinct()
                 .toList();
-        return done.chain(() -> inParts(grants, CHECK_IDENTITY_GRANTS, rows -> checkGrants(rows, entered)));
+        return done.chain(() -> inParts(grants, CHECK_IDENTITY_GRANTS, rows -> checkGrants(rows, ofIdentities)));
     }
 
     private Uni<Void> inParts(List<UUID> ids, Sql check, Consumer<RowSet<Row>> found) {
@@ -190,10 +190,10 @@ public class TokenWatch {
     }
 
     /** A long request of an identity. */
-    private record Entered(UUID key, Lasting known, HttpServerRequest request, Caller.Entry entry) {}
+    private record IdentityRequest(UUID key, LongRequests known, HttpServerRequest request, Caller.Entry entry) {}
 
     /** A request ends with the first of its grants. The client may send it again if it has others. */
-    private void checkGrants(RowSet<Row> rows, List<Entered> entered) {
+    private void checkGrants(RowSet<Row> rows, List<IdentityRequest> ofIdentities) {
         Map<UUID, Limits> limits = new HashMap<>();
         Set<UUID> ended = new HashSet<>();
         for (Row row : rows) {
@@ -205,7 +205,7 @@ public class TokenWatch {
         if (!ended.isEmpty()) {
             tokens.changed();
         }
-        for (Entered one : entered) {
+        for (IdentityRequest one : ofIdentities) {
             if (one.entry.grants().stream().anyMatch(ended::contains)) {
                 ClientConnection.drop(one.request);
             } else {
@@ -221,7 +221,7 @@ public class TokenWatch {
     private void check(RowSet<Row> rows) {
         for (Row row : rows) {
             UUID id = row.getUUID("id");
-            Lasting known = row.getBoolean("ended") ? lasting.remove(id) : lasting.get(id);
+            LongRequests known = row.getBoolean("ended") ? longRequests.remove(id) : longRequests.get(id);
             if (known != null && row.getBoolean("ended")) {
                 tokens.changed();
                 known.requests.keySet().forEach(ClientConnection::drop);

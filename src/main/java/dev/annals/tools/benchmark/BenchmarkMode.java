@@ -4,7 +4,7 @@ import dev.annals.core.sequence.SequenceKind;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What a transaction of {@code sequence-benchmark} does besides staying open. */
+/** The work of a transaction of {@code sequence-benchmark}, besides staying open. */
 enum BenchmarkMode {
     /** Nothing: the limit for the kinds that are drawn. */
     NONE(null),
@@ -30,7 +30,7 @@ enum BenchmarkMode {
         this.kind = Optional.ofNullable(kind);
     }
 
-    /** Whether transactions wait for each other, from the draw of a value to the commit. */
+    /** True if transactions wait for each other from the draw of a value to the commit. */
     boolean oneAtATime() {
         return this == SYNCHRONOUS || this == MAX_PLUS_ONE;
     }

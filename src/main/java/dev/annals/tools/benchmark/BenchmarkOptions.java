@@ -11,7 +11,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
-/** What {@code sequence-benchmark} is asked to measure. */
+/** The options of {@code sequence-benchmark}. */
 @RegisterForReflection
 final class BenchmarkOptions {
 
@@ -29,7 +29,7 @@ final class BenchmarkOptions {
     @Option(
             names = "--warm-up",
             converter = Milliseconds.class,
-            description = "How long transactions run before they are measured. Default: 3s.")
+            description = "The time for which transactions run before they are measured. Default: 3s.")
     Duration warmUp = Duration.ofSeconds(3);
 
     @Option(names = "--batch-size", description = "For BATCH and ASYNC_BATCH. Default: ${DEFAULT-VALUE}.")
@@ -41,7 +41,8 @@ final class BenchmarkOptions {
     @Option(
             names = "--transaction-latency",
             converter = Milliseconds.class,
-            description = "How long a transaction stays open for its other work, such as 10ms. Default: 10ms.")
+            description =
+                    "The time for which a transaction stays open for its other work, such as 10ms. Default: 10ms.")
     Duration transactionLatency = Duration.ofMillis(10);
 
     @Option(
@@ -61,11 +62,10 @@ final class BenchmarkOptions {
 
     @Option(
             names = "--rounds",
-            description =
-                    "How often --all measures each line, of which it takes the median. Default: ${DEFAULT-VALUE}.")
+            description = "The measurements of each line of --all, which shows the median. Default: ${DEFAULT-VALUE}.")
     int rounds = 3;
 
-    @Option(names = "--output", description = "Where --all writes its table. Default: ${DEFAULT-VALUE}.")
+    @Option(names = "--output", description = "The file for the table of --all. Default: ${DEFAULT-VALUE}.")
     Path output = Path.of("target", "sequences.md");
 
     BenchmarkOptions with(BenchmarkMode otherMode, int otherThreads) {

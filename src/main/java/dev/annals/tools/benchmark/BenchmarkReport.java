@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import org.eclipse.microprofile.config.Config;
 
-/** Measures what {@link BenchmarkOptions} ask for, and reports the results. */
+/** Measures as {@link BenchmarkOptions} say, and reports the results. */
 @Dependent
 @Unremovable
 @SuppressWarnings("SystemOut") // a command line tool
@@ -29,8 +29,7 @@ class BenchmarkReport {
 
     private static final List<Integer> THREADS = List.of(10, 50);
     /**
-     * By what factor fewer transactions are measured where they run one at a time: otherwise these would take most of the
-     * hour.
+     * The number of transactions is divided by this if they run one at a time, because these would take most of the time.
      */
     private static final int ONE_AT_A_TIME = 10;
 
@@ -56,7 +55,7 @@ class BenchmarkReport {
     /**
      * Measures.
      *
-     * @param arguments the command line, for the report to name
+     * @param arguments the command line, which the report shows
      */
     void make(BenchmarkOptions options, List<String> arguments)
             throws SQLException, InterruptedException, ExecutionException, IOException {

@@ -46,10 +46,10 @@ final class BenchmarkRun {
     }
 
     /**
-     * What was measured.
+     * The measured rates and times.
      *
      * @param perSecond values
-     * @param p50 the milliseconds that half of the transactions stay below; the others likewise
+     * @param p50 milliseconds of the median transaction; the others are percentiles, too
      */
     record Result(double perSecond, double p50, double p75, double p90, double p99) {}
 
@@ -135,12 +135,12 @@ final class BenchmarkRun {
                 : Uni.createFrom().voidItem().onItem().delayIt().by(options.transactionLatency);
     }
 
-    /** How long each transaction took, in ascending order; empty if there was no time for any. */
+    /** The nanoseconds of each transaction in ascending order; empty if the time was too short for one. */
     private List<Long> times(Supplier<Uni<?>> transaction, BooleanSupplier goesOn)
             throws InterruptedException, ExecutionException {
         AtomicInteger started = new AtomicInteger();
         Callable<List<Long>> worker = () -> {
-            // Staggered: if all began together, all would commit together, too, and wait for each other.
+            // Staggered: threads that begin together also commit together, and wait for each other.
             NANOSECONDS.sleep(options.transactionLatency.toNanos() * started.getAndIncrement() / options.threads);
             List<Long> nanos = new ArrayList<>();
             while (goesOn.getAsBoolean()) {
@@ -172,7 +172,7 @@ final class BenchmarkRun {
         return ascendingNanos.get(Math.max(0, index)) / 1e6;
     }
 
-    // As the database's owner: the service's role may not make tables.
+    // As the database's owner, because the service's role may not create tables.
     private void execute(String sql) throws SQLException {
         try (Connection connection = database.connect();
                 Statement statement = connection.createStatement()) {

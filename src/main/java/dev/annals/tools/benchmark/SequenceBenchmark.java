@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
 @RegisterForReflection
 public final class SequenceBenchmark implements Callable<Integer> {
 
-    /** Its name as a command. */
+    /** The name of the command. */
     public static final String NAME = "sequence-benchmark";
 
     @Spec

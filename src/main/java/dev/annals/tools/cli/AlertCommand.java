@@ -11,7 +11,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code alert}: events where too many records match a query. */
+/** {@code alert}: events when too many records match a query. */
 @Command(
         name = "alert",
         mixinStandardHelpOptions = true,
@@ -22,8 +22,9 @@ import picocli.CommandLine.Parameters;
             AlertCommand.Show.class,
             AlertCommand.Delete.class
         },
-        description = "Leaves an event where too many records match a query, with a token in ANNALS_TOKEN that has the"
-                + " scope stream.")
+        description =
+                "Manages alerts, which append an event when too many records match a query. Needs a token in ANNALS_TOKEN"
+                        + " with the scope stream.")
 @RegisterForReflection
 public final class AlertCommand {
 
@@ -44,7 +45,7 @@ public final class AlertCommand {
                         : "");
     }
 
-    /** A command about one alert, or all. */
+    /** A command on alerts. */
     @RegisterForReflection
     abstract static class OfAlerts extends ServiceCommand {
 
@@ -54,7 +55,7 @@ public final class AlertCommand {
         }
     }
 
-    /** A command about one alert. */
+    /** A command on one alert. */
     @RegisterForReflection
     abstract static class OfAlert extends OfAlerts {
 
@@ -70,7 +71,7 @@ public final class AlertCommand {
     @Command(
             name = "set",
             mixinStandardHelpOptions = true,
-            description = "Makes an alert, or changes it: then it counts the records that come from then on.")
+            description = "Creates or changes an alert. It counts records from then on.")
     @RegisterForReflection
     static final class Set extends OfAlert {
 
@@ -78,24 +79,24 @@ public final class AlertCommand {
                 index = "1..*",
                 arity = "1..*",
                 paramLabel = "QUERY",
-                description = "Which records count, as for annals search; several words are joined by spaces.")
+                description = "The records to count, as for annals search. Several words are joined by spaces.")
         List<String> query = new ArrayList<>();
 
         @Option(
                 names = "--more-than",
                 paramLabel = "N",
                 required = true,
-                description = "How many matching records an interval may have.")
+                description = "The number of matching records that an interval may have.")
         long threshold;
 
         @Option(
                 names = "--in",
                 paramLabel = "SECONDS",
                 required = true,
-                description = "How long an interval is: from 60 to 86400 seconds.")
+                description = "The length of an interval: from 60 to 86400 seconds.")
         int seconds;
 
-        @Option(names = "--disabled", description = "Keeps the alert, and does not count for it.")
+        @Option(names = "--disabled", description = "Stores the alert, but does not count.")
         boolean disabled;
 
         @Override
@@ -116,7 +117,7 @@ public final class AlertCommand {
             name = "list",
             mixinStandardHelpOptions = true,
             description =
-                    "Lists the alerts of the project: name, state, lag, events, threshold, query, and why one stands still.")
+                    "Lists the alerts of the project: name, state, lag, events, threshold, query, and the last error.")
     @RegisterForReflection
     static final class Listing extends OfAlerts {
 
@@ -130,10 +131,7 @@ public final class AlertCommand {
     }
 
     /** {@code alert show}. */
-    @Command(
-            name = "show",
-            mixinStandardHelpOptions = true,
-            description = "Shows all that is known of an alert, as JSON.")
+    @Command(name = "show", mixinStandardHelpOptions = true, description = "Shows an alert as JSON.")
     @RegisterForReflection
     static final class Show extends OfAlert {
 
@@ -145,10 +143,7 @@ public final class AlertCommand {
     }
 
     /** {@code alert delete}. */
-    @Command(
-            name = "delete",
-            mixinStandardHelpOptions = true,
-            description = "Deletes an alert. The events that it has left stay.")
+    @Command(name = "delete", mixinStandardHelpOptions = true, description = "Deletes an alert. Its events stay.")
     @RegisterForReflection
     static final class Delete extends OfAlert {
 

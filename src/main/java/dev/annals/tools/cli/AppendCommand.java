@@ -24,8 +24,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * Appends records. Each gets an id before it is sent for the first time, so that a request may be sent again after its
- * answer was lost: however often the service fails and comes back, each record is stored once.
+ * Appends records. Each gets an id before it is sent, so that a request without an answer can be repeated: each record is stored
+ * once, however often the service fails.
  */
 @Command(
         name = "append",
@@ -43,15 +43,15 @@ public final class AppendCommand extends ServiceCommand {
 
     @Option(
             names = "--id",
-            description = "A UUID. If you choose it, you may run the command again without storing the record twice.")
+            description = "A UUID. With your own id, the command can be repeated and stores the record once.")
     @Nullable
     UUID id;
 
-    @Option(names = "--action", description = "What was done, such as volume_create.")
+    @Option(names = "--action", description = "The action, such as volume_create.")
     @Nullable
     String action;
 
-    @Option(names = "--actor-type", description = "Who did it: the kind,")
+    @Option(names = "--actor-type", description = "The actor: the kind,")
     @Nullable
     String actorType;
 
@@ -63,7 +63,7 @@ public final class AppendCommand extends ServiceCommand {
     @Nullable
     String actorName;
 
-    @Option(names = "--subject-type", description = "What it was done to: the kind,")
+    @Option(names = "--subject-type", description = "The subject: the kind,")
     @Nullable
     String subjectType;
 
@@ -75,11 +75,11 @@ public final class AppendCommand extends ServiceCommand {
     @Nullable
     String subjectName;
 
-    @Option(names = "--outcome", description = "Such as success.")
+    @Option(names = "--outcome", description = "The outcome, such as success.")
     @Nullable
     String outcome;
 
-    @Option(names = "--ip-address", description = "Where the actor was.")
+    @Option(names = "--ip-address", description = "The actor's address.")
     @Nullable
     String ipAddress;
 
@@ -87,11 +87,11 @@ public final class AppendCommand extends ServiceCommand {
     @Nullable
     String message;
 
-    @Option(names = "--timestamp", description = "When it happened (RFC 3339). Default: now.")
+    @Option(names = "--timestamp", description = "The time of the action (RFC 3339). Default: now.")
     @Nullable
     String timestamp;
 
-    @Option(names = "--metadata", paramLabel = "JSON", description = "Anything else, as a JSON object.")
+    @Option(names = "--metadata", paramLabel = "JSON", description = "Other data, as a JSON object.")
     @Nullable
     String metadata;
 
@@ -121,7 +121,7 @@ public final class AppendCommand extends ServiceCommand {
         }
         send();
         if (stored == 0 && refused == 0) {
-            throw new ClientFailure(ClientFailure.USAGE, "Standard input has no record. " + WHAT_TO_DO);
+            throw new ClientFailure(ClientFailure.USAGE, "Standard input contains no record. " + WHAT_TO_DO);
         }
         Terminal.say(stored + (stored == 1 ? " record is" : " records are") + " stored"
                 + (lastSequenceId == 0 ? "" : ", up to sequence id " + lastSequenceId)
@@ -148,7 +148,7 @@ public final class AppendCommand extends ServiceCommand {
             throw new ClientFailure(ClientFailure.USAGE, "The record has no action. " + WHAT_TO_DO);
         }
         if (Terminals.isTerminal(0) || Terminals.isClosed(0)) {
-            throw new ClientFailure(ClientFailure.USAGE, "There is nothing to append. " + WHAT_TO_DO);
+            throw new ClientFailure(ClientFailure.USAGE, "No record to append. " + WHAT_TO_DO);
         }
     }
 
@@ -221,7 +221,7 @@ public final class AppendCommand extends ServiceCommand {
         batchLines.add(line);
     }
 
-    /** The record unchanged, with an id in front if it has none. Whatever else is wrong with it, the service reports. */
+    /** The unchanged record, with an id in front if it has none. The service reports other faults. */
     private byte[] withId(byte[] record) throws IOException {
         long open;
         boolean empty = true;

@@ -27,16 +27,16 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code archive}: the oldest records of a project, in files of their own. */
+/** {@code archive}: writes the oldest records of a project to files. */
 @Command(
         name = "archive",
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Writes the records of the token's project that are in no archive yet into files that prove themselves: those"
-                        + " that have expired, or those that an option names. Each file is checked as annals check does, and only"
-                        + " then noted, with the token in ANNALS_ADMIN_TOKEN. What was noted is printed: file, sequence ids,"
-                        + " SHA-256. Run it again after a failure: it goes on where it stopped.")
+                "Writes records of the token's project that are in no archive into files that prove themselves: expired"
+                        + " records, or those that an option names. Verifies each file as annals check does, and then"
+                        + " records it with the token in ANNALS_ADMIN_TOKEN. Prints the file, sequence ids and"
+                        + " SHA-256. Run it again after a failure: it continues where it stopped.")
 @RegisterForReflection
 public final class ArchiveCommand extends ServiceCommand {
 
@@ -46,7 +46,7 @@ public final class ArchiveCommand extends ServiceCommand {
     @Mixin
     PinnedKeys pinned = new PinnedKeys();
 
-    /** Of the file that was checked last: how many values are gone, and of how many it has no record that says so. */
+    /** The redacted values in the last checked file, and how many of them have no annals.redact record in the file. */
     private long redacted;
 
     private long unnamed;
@@ -65,15 +65,15 @@ public final class ArchiveCommand extends ServiceCommand {
             names = "--until",
             paramLabel = "TIME",
             description =
-                    "What was recorded before this time, such as 2026-01-31T00:00:00Z. Default: what the project's"
-                            + " retention lets expire by now.")
+                    "Records from before this time, such as 2026-01-31T00:00:00Z. Default: all that have expired by the"
+                            + " project's retention.")
     @Nullable
     String until;
 
     @Option(
             names = "--records",
             paramLabel = "COUNT",
-            description = "How many records a file has at most. Default: ${DEFAULT-VALUE}.")
+            description = "The largest number of records in a file. Default: ${DEFAULT-VALUE}.")
     int records = 1_000_000;
 
     @Override
@@ -97,10 +97,10 @@ public final class ArchiveCommand extends ServiceCommand {
         long size = log.advance().checkpoint().size();
         long end = through != null ? Math.min(through, size) : recordedBefore(cutoff(project), next, size);
         if (end < next) {
-            Terminal.say("Nothing is to be archived: "
+            Terminal.say("Nothing to archive: "
                     + (next == 1
-                            ? "no record is as old."
-                            : "all records up to " + (next - 1) + " are, or have expired."));
+                            ? "no record is old enough."
+                            : "all records up to " + (next - 1) + " are archived or have expired."));
             return 0;
         }
         while (next <= end) {
@@ -124,17 +124,17 @@ public final class ArchiveCommand extends ServiceCommand {
         if (project.path("retention_days").isNull()) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
-                    "The project keeps its records for ever: say what to archive, with --until or --through.");
+                    "Records of this project never expire. Name the records to archive with --until or --through.");
         }
         return Instant.now()
                 .minus(Duration.ofDays(project.path("retention_days").asLong()));
     }
 
     /**
-     * Finds the last record from before a time, as if times rose along the feed. They do but for moments, and what expires, the
-     * database decides by itself: what a search like this leaves out has to wait for the next archive.
+     * Finds the last record from before a time by a binary search. Times along the feed are out of order only by moments; a record
+     * that the search misses is in the next archive.
      *
-     * @return its sequence id; less than {@code first} where there is none
+     * @return its sequence id; less than {@code first} if none is as old
      */
     private long recordedBefore(Instant cutoff, long first, long size) throws IOException, InterruptedException {
         long before = first - 1;
@@ -187,19 +187,19 @@ public final class ArchiveCommand extends ServiceCommand {
         } catch (ClientFailure e) {
             throw new ClientFailure(
                     e.exitCode(),
-                    e.getMessage() + " The file " + file.path() + " is whole, but it is not noted as an archive.");
+                    e.getMessage() + " The file " + file.path() + " is complete, but is not recorded as an archive.");
         }
         Terminal.print(file.path() + "\t" + first + "-" + last + "\t" + sha256);
         if (redacted > 0) {
             Terminal.say(RedactedValues.count(redacted)
                     + (unnamed == 0
                             ? ""
-                            : " Of " + unnamed + " a record behind " + last
-                                    + " says so, which is verified: the file alone does not show it."));
+                            : " For " + unnamed + " of them, a later record than " + last
+                                    + " proves the redaction. The file alone does not show it."));
         }
     }
 
-    /** Reads a file from its first byte to its last, and gives its SHA-256 if it is what it has to be. */
+    /** Verifies a whole file, and returns its SHA-256. */
     private String check(Path path, List<VerifierKey> keys, String project, long first, long last) throws IOException {
         List<String> findings = new ArrayList<>();
         MessageDigest digest = sha256();
@@ -226,8 +226,8 @@ public final class ArchiveCommand extends ServiceCommand {
         if (!findings.isEmpty()) {
             throw new ClientFailure(
                     ClientFailure.FAILED,
-                    "The file " + path + " is not noted as an archive, because it is not what the log has signed: "
-                            + String.join("; ", findings) + ". Put it aside.");
+                    "The file " + path + " is not recorded as an archive, because it is not what the log has signed: "
+                            + String.join("; ", findings) + ". Move it elsewhere.");
         }
         return HexFormat.of().formatHex(digest.digest());
     }

@@ -14,8 +14,7 @@ import java.util.UUID;
 import java.util.zip.GZIPOutputStream;
 
 /**
- * A file that has its name only once it is whole, is on disk, and was checked. It is written beside it first, and never in the place
- * of another one.
+ * An archive's file. It gets its name only after it was checked and is on disk, and it never replaces another file.
  */
 final class ArchiveFile {
 
@@ -24,20 +23,20 @@ final class ArchiveFile {
 
     private final Path path;
 
-    /** Writes what a file is to have. */
+    /** Writes the content of a file. */
     interface Contents {
         void write(OutputStream out) throws IOException, InterruptedException;
     }
 
-    /** Reads a file, and gives its SHA-256; throws a {@link ClientFailure} if it is not what it has to be. */
+    /** Verifies a file and returns its SHA-256; throws a {@link ClientFailure} if it is wrong. */
     interface Check {
         String check(Path file) throws IOException;
     }
 
     /**
-     * The file for some records.
+     * The file for a range of records.
      *
-     * @param project its name, of which letters and digits are kept; where there are none, {@code id}
+     * @param project the name of the project; {@code id} replaces a name without letters and digits
      */
     ArchiveFile(Path directory, String project, String id, long first, long last) {
         String name = project.replaceAll("[^A-Za-z0-9]+", "-").replaceAll("^-|-$", "");
@@ -50,19 +49,19 @@ final class ArchiveFile {
         return path;
     }
 
-    /** Its name in its directory. */
+    /** The name without the directory. */
     String name() {
         return path.getFileName().toString();
     }
 
     /**
-     * Makes the file; if it is there already, checks it.
+     * Writes and checks the file, or checks an existing one.
      *
      * @return its SHA-256
      */
     String write(Contents contents, Check check) throws IOException, InterruptedException {
         if (Files.exists(path)) {
-            Terminal.say("The file " + path + " is there already: it is checked, and noted if it is whole.");
+            Terminal.say("The file " + path + " exists already. It is checked, and recorded if it is complete.");
             return check.check(path);
         }
         Path partial = path.resolveSibling(name() + "." + UUID.randomUUID() + ".partial");
@@ -83,11 +82,11 @@ final class ArchiveFile {
         } finally {
             Files.deleteIfExists(partial);
         }
-        // Somebody else was faster, with the same records and perhaps another checkpoint.
+        // Another process made the file meanwhile, with the same records and perhaps another checkpoint.
         return check.check(path);
     }
 
-    /** Gives it its name; false if there is such a file. */
+    /** Names the file; false if the name exists. */
     private boolean take(Path partial) throws IOException {
         try {
             try {
@@ -108,7 +107,7 @@ final class ArchiveFile {
         return true;
     }
 
-    /** The name is on disk, too, where directories can be flushed. */
+    /** Flushes the name to disk, if the system can flush directories. */
     private static void force(Path directory) throws IOException {
         FileChannel channel;
         try {

@@ -25,20 +25,20 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Verifies a file by a key alone: without the service, its database, or any network. */
+/** Verifies a file with a key: without the service, its database, or a network. */
 @Command(
         name = "check",
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Verifies what annals export --proof or annals archive wrote, or the proof of one record, offline: that each record is"
-                        + " as it was recorded, in its place, and that none was left out.",
+                "Verifies a file of annals export --proof or annals archive, or the proof of one record, offline: each record is"
+                        + " unchanged and in its place, and none is missing.",
         exitCodeListHeading = "Exit codes:%n",
         exitCodeList = {
-            "0:all is as the log has signed it",
+            "0:everything is as the log has signed it",
             "1:something is not; each finding is a line",
             "2:nothing was checked",
-            "8:all is as the log has signed it, but values are redacted, and the file ends before a record that says so"
+            "8:everything is as the log has signed it, but values are redacted, and the file ends before the record of it"
         })
 @RegisterForReflection
 public final class CheckCommand extends ClientCommand {
@@ -57,19 +57,19 @@ public final class CheckCommand extends ClientCommand {
             names = "--from",
             paramLabel = "ID",
             description =
-                    "With which sequence id the file has to begin, where it was exported with --cursor. Default: 1, or what"
-                            + " an archive says of itself.")
+                    "The sequence id of the first record, for an export with --cursor. Default: 1, or the first record that"
+                            + " an archive names.")
     @Nullable
     Long from;
 
     @Option(
             names = "--against",
             paramLabel = "CHECKPOINT",
-            description = "A file with a checkpoint of this log that you kept: the file's has to continue it.")
+            description = "A file with an older checkpoint of this log, which the checkpoint in FILE has to continue.")
     @Nullable
     Path against;
 
-    @Option(names = "--findings", paramLabel = "COUNT", description = "How many findings to print. Default: 100.")
+    @Option(names = "--findings", paramLabel = "COUNT", description = "The number of findings to print. Default: 100.")
     int findings = 100;
 
     private final OutputStream output = Terminal.output();
@@ -132,13 +132,13 @@ public final class CheckCommand extends ClientCommand {
         return proved.unnamed() == 0 ? 0 : ClientFailure.UNNAMED;
     }
 
-    /** What follows where values are gone and no record is there that says so. */
+    /** A warning about redacted values without an annals.redact record in the file. */
     private static String unnamed(long values) {
         return values == 0
                 ? ""
-                : " Of " + values + " the file has no " + RedactionEvent.ACTION
-                        + " record: that the log has one, only its later"
-                        + " records show. Until then, take these values for removed by whoever gave you the file.";
+                : " For " + values + " of them, the file has no " + RedactionEvent.ACTION
+                        + " record. Only later records of the log can show one. Until then, assume that the sender of the"
+                        + " file removed these values.";
     }
 
     private @Nullable Checkpoint older(List<VerifierKey> keys) throws IOException {
@@ -185,7 +185,7 @@ public final class CheckCommand extends ClientCommand {
         printed++;
     }
 
-    // What a file says is hostile text, too.
+    // The content of a file is hostile text.
     private void say(String sentence) {
         try {
             output.write((Terminal.escaped(sentence) + "\n").getBytes(StandardCharsets.UTF_8));

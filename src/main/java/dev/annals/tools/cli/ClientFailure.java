@@ -2,7 +2,7 @@ package dev.annals.tools.cli;
 
 import java.io.Serial;
 
-/** Ends a command with an exit code and a sentence for people. */
+/** Ends a command with an exit code and a sentence. */
 final class ClientFailure extends RuntimeException {
 
     static final int FAILED = 1;
@@ -12,12 +12,12 @@ final class ClientFailure extends RuntimeException {
     static final int REFUSED = 5;
     static final int FORKED = 6;
     static final int EXPIRED = 7;
-    /** Values are gone, and the record of the log that says so is not among what was given. */
+    /** Values are redacted, and the records at hand do not include the annals.redact record. */
     static final int UNNAMED = 8;
-    /** The log has ended: another one with another key goes on. */
+    /** The log has ended. Another one, with another key, continues it. */
     static final int ENDED = 9;
-    /** As of a program that a shell sees end by the signal for a closed pipe. */
-    static final int NOBODY_READS = 141;
+    /** The exit code of a shell for SIGPIPE. */
+    static final int CLOSED_PIPE = 141;
 
     @Serial
     private static final long serialVersionUID = 1;
@@ -29,7 +29,7 @@ final class ClientFailure extends RuntimeException {
         this(exitCode, message, 0);
     }
 
-    /** @param position at which character of a query it is, from 1; 0 if it is about none */
+    /** @param position of the character in a query, from 1; 0 for none */
     ClientFailure(int exitCode, String message, int position) {
         super(message, null, false, false);
         this.exitCode = exitCode;

@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /**
- * Where the service is, and how long to wait when it is away. Requests with a transient failure (no connection, 408, 429,
- * 502, 503, 504) are sent again, with growing pauses; a request that the service refuses ends the command.
+ * The connection to the service. A request with a transient failure (no connection, 408, 429, 502, 503, 504) is repeated with growing
+ * pauses. A request that the service refuses ends the command.
  */
 @RegisterForReflection
 final class Connection {
@@ -54,11 +54,11 @@ final class Connection {
             names = "--patience",
             paramLabel = "SECONDS",
             description =
-                    "How long to try again while the service does not answer. Default: 60; for tail --follow, forever.")
+                    "The time to retry while the service does not answer. Default: 60; for tail --follow, no limit.")
     @Nullable
     Integer patience;
 
-    /** Made with the first request that needs it: it takes longer than all else of a start. */
+    /** Created with the first request that needs it, because that takes longer than the rest of a start. */
     private @Nullable HttpClient http;
 
     private final Pauses pauses = new Pauses();
@@ -66,26 +66,26 @@ final class Connection {
     private boolean administers;
     private long failingSince;
 
-    /** From now on only {@code --patience} limits how long to try again. */
+    /** From now on only {@code --patience} limits retries. */
     void tryForEver() {
         forEver = true;
     }
 
-    /** A request is sent once: what it does must not be done twice. */
+    /** From now on a request is sent once, because its effect must not be repeated. */
     void tryOnce() {
         patience = 0;
     }
 
     /**
-     * What the service is asked.
+     * A request to the service.
      *
      * @param body null for none
-     * @param mayRepeat whether it does no more if it arrives twice
+     * @param mayRepeat true if a repeated request has no further effect
      */
-    @SuppressWarnings("ArrayRecordComponent") // nobody compares them
+    @SuppressWarnings("ArrayRecordComponent") // never compared
     record Request(String method, URI uri, Map<String, String> headers, byte @Nullable [] body, boolean mayRepeat) {
 
-        /** The same by another method than GET. */
+        /** This request with another method than GET. */
         Request by(String method) {
             return new Request(method, uri, headers, body, false);
         }
@@ -107,14 +107,14 @@ final class Connection {
 
     private record Answer<T>(int status, @Nullable String retryAfter, T body) {}
 
-    /** A GET of a path and query of the service, which the caller may make another request. */
+    /** A GET of a path and query of the service. */
     Request request(String path) {
         Request request = request(path, setting("ANNALS_TOKEN", ""), "Set ANNALS_TOKEN to a token of the project.");
         String project = setting("ANNALS_PROJECT", "");
         return project.isEmpty() ? request : request.withHeader("Annals-Project", project);
     }
 
-    /** The same as an administrator. */
+    /** A GET with the administrator's token. */
     private Request administration(String path) {
         administers = true;
         return request(
@@ -129,8 +129,8 @@ final class Connection {
             throw new ClientFailure(
                     ClientFailure.TOKEN,
                     missing
-                            + " The first start of the service writes some to the file first-tokens in its data directory; others"
-                            + " come from whoever administers it.");
+                            + " The first start of the service writes tokens to the file first-tokens in its data directory. An"
+                            + " administrator issues others.");
         }
         if (!TOKEN_TEXT.matcher(token).matches()) {
             throw unusable();
@@ -151,7 +151,7 @@ final class Connection {
         return url == null ? setting("ANNALS_URL", "http://localhost:8080") : url;
     }
 
-    /** Without what may be a password. */
+    /** The URL without a user and a password. */
     private String shownBase() {
         return base().replaceAll("//[^/]*@", "//");
     }
@@ -169,7 +169,7 @@ final class Connection {
     }
 
     /**
-     * Sends a request of the administration, and returns what it is answered with.
+     * Sends a request of the administration, and returns the answer.
      *
      * @param body null for none
      */
@@ -178,7 +178,7 @@ final class Connection {
     }
 
     /**
-     * The same for the token's own project.
+     * Sends a request with the project's token, and returns the answer.
      *
      * @param body null for none
      */
@@ -201,7 +201,7 @@ final class Connection {
                 : Json.mapper().readTree(answer);
     }
 
-    /** All of a list of the administration, page by page. */
+    /** Reads all pages of a list of the administration. */
     List<JsonNode> list(String path, String name) throws IOException, InterruptedException {
         List<JsonNode> items = new ArrayList<>();
         String next = "";
@@ -220,7 +220,7 @@ final class Connection {
         return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
     }
 
-    /** Sends a request until it is answered with success, or an import with its summary, and returns the body. */
+    /** Sends a request until it succeeds, or an import until its summary arrives, and returns the body. */
     byte[] send(Request request, Duration wait) throws InterruptedException {
         byte[] body = ask(request, wait);
         worked();
@@ -246,8 +246,8 @@ final class Connection {
     }
 
     /**
-     * Sends a request until it is answered with 200, and returns the body for the caller to read and close. The caller
-     * reports whether reading it succeeded, with {@link #worked} or {@link #failed}.
+     * Sends a request until the answer is 200, and returns the body for the caller to read and close. The caller then reports
+     * {@link #worked} or {@link #failed}.
      */
     InputStream open(Request request) throws InterruptedException {
         while (true) {
@@ -266,8 +266,8 @@ final class Connection {
     }
 
     /**
-     * By the client of Java's first releases, which is ready in a tenth of the time that the newer one takes to be made. It
-     * may send a request twice by itself, knows no PATCH, and nothing ends the reading of a body but its own limit.
+     * Uses HttpURLConnection, which starts in a tenth of the time of HttpClient. It may send a request twice by itself and knows no
+     * PATCH. Only its own limit ends the reading of a body.
      */
     private static Answer<byte[]> onceByOldClient(Request request, Duration limit)
             throws IOException, InterruptedException {
@@ -305,13 +305,13 @@ final class Connection {
         }
         long promised = connection.getContentLengthLong();
         if (promised >= 0 && body.length != promised) {
-            // It takes the end of the connection for the end of the answer.
+            // HttpURLConnection reads a broken connection as the end of the answer.
             throw new IOException("the answer broke off after " + body.length + " of " + promised + " bytes");
         }
         return new Answer<>(status, connection.getHeaderField("Retry-After"), body);
     }
 
-    /** The client's own limit ends with the headers; this one includes the body. */
+    /** The client's own limit includes only the headers; this one includes the body. */
     private <T> Answer<T> once(Request request, BodyHandler<T> handler, Duration limit)
             throws IOException, InterruptedException {
         if (http == null) {
@@ -346,7 +346,7 @@ final class Connection {
         }
     }
 
-    /** For connections without TLS: a context that trusts nobody, for to read whom to trust takes a third of a second. */
+    /** A context without trusted certificates for connections without TLS: reading them takes a third of a second. */
     private static SSLContext unused() {
         try {
             SSLContext context = SSLContext.getInstance("TLS");
@@ -357,7 +357,7 @@ final class Connection {
         }
     }
 
-    /** The service answered as it should. */
+    /** The service answered correctly. */
     void worked() {
         if (failingSince != 0) {
             Terminal.say("The service answers again.");
@@ -367,7 +367,7 @@ final class Connection {
     }
 
     /**
-     * The service did not answer, or broke off: waits a little.
+     * The service did not answer, or the answer broke off: pauses before the next attempt.
      *
      * @throws ClientFailure if it has failed for longer than the patience lasts
      */
@@ -380,7 +380,7 @@ final class Connection {
         String why = failure.getMessage();
         if (failingSince == 0) {
             failingSince = now;
-            Terminal.say("The service at " + shownBase() + " does not answer (" + why + "); trying again.");
+            Terminal.say("The service at " + shownBase() + " does not answer (" + why + "). The command tries again.");
         }
         long limitSeconds = patience != null ? patience : forEver ? Long.MAX_VALUE : 60;
         if (TimeUnit.NANOSECONDS.toSeconds(now - failingSince) >= limitSeconds) {
@@ -431,7 +431,7 @@ final class Connection {
     /**
      * The text of an error answer.
      *
-     * @param position at which character of a query it is, from 1; 0 if it is about none
+     * @param position of the character in a query, from 1; 0 for none
      */
     record Problem(String type, String title, String detail, int position) {
 
@@ -442,7 +442,7 @@ final class Connection {
                     return of(problem);
                 }
             } catch (IOException e) {
-                // not a problem from the service, but some proxy's page
+                // a page of a proxy
             }
             return new Problem("", "HTTP status " + status, "", 0);
         }
@@ -463,7 +463,7 @@ final class Connection {
                     problem.path("position").asInt());
         }
 
-        /** Whether it has the summary of an import of which nothing is stored. */
+        /** True if this is the summary of an import that stored nothing. */
         boolean isOfAllLines() {
             return type.equals("urn:annals:problem:all-lines-refused");
         }

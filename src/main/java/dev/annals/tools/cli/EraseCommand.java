@@ -24,21 +24,21 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * Redacts what is personal in all records of a person: each record in one request, so that it has all of it or nothing, and is
- * found again as long as it has. After an interruption the same command does the rest.
+ * Redacts personal data in all records of a person. One request redacts a record completely or not at all, so the same command
+ * continues after an interruption.
  */
 @Command(
         name = "erase",
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Removes a person from a project's records for good: shows first how many records there are, and asks."
+                "Removes a person from a project's records for good. It first shows the number of records, and asks."
                         + " Needs a token with the scopes read and redact.",
         footer = {
             "",
             "Without --field: of records by the person, actor.id, actor.name, ip_address, message and metadata; of records about"
                     + " the person, subject.id, subject.name, message and metadata.",
-            "Exit codes: 0 nothing is left; 1 it was not confirmed; 5 records are under a legal hold, and stay as they are."
+            "Exit codes: 0 nothing is left; 1 not confirmed; 5 records under a legal hold are unchanged."
         })
 @RegisterForReflection
 public final class EraseCommand extends ServiceCommand {
@@ -48,24 +48,27 @@ public final class EraseCommand extends ServiceCommand {
     private static final List<String> OF_A_SUBJECT = List.of("subject.id", "subject.name", "message", "metadata");
     private static final String RESERVED = "annals.";
     private static final int PAGE = 500;
-    /** More causes are counted together. */
+    /** Further causes share a count. */
     private static final int CAUSES = 100;
 
-    @Option(names = "--actor-id", paramLabel = "ID", description = "The person has done what the records say.")
+    @Option(names = "--actor-id", paramLabel = "ID", description = "The person is the actor of the records.")
     @Nullable
     String actorId;
 
-    @Option(names = "--subject-id", paramLabel = "ID", description = "The records are about the person.")
+    @Option(names = "--subject-id", paramLabel = "ID", description = "The person is the subject of the records.")
     @Nullable
     String subjectId;
 
-    @Option(names = "--reason", required = true, description = "Why, for everybody who reads the feed. Not who it is.")
+    @Option(
+            names = "--reason",
+            required = true,
+            description = "The reason, which stays in the feed. Do not name the person.")
     String reason = "";
 
-    @Option(names = "--field", description = "What to redact, in place of what is listed below. Repeat it for more.")
+    @Option(names = "--field", description = "A field to redact, in place of those listed below. Repeat it for more.")
     Set<String> fields = new LinkedHashSet<>();
 
-    @Option(names = "--dry-run", description = "Show how many records there are, and change nothing.")
+    @Option(names = "--dry-run", description = "Show the number of records, and change nothing.")
     boolean dryRun;
 
     @Option(names = "--yes", description = "Do not ask.")
@@ -79,8 +82,7 @@ public final class EraseCommand extends ServiceCommand {
             throw new ClientFailure(ClientFailure.USAGE, "Give either --actor-id or --subject-id.");
         }
         if (reason.contains(id())) {
-            throw new ClientFailure(
-                    ClientFailure.USAGE, "The reason stays in the feed: do not repeat in it whom it is about.");
+            throw new ClientFailure(ClientFailure.USAGE, "The reason stays in the feed. Do not name the person in it.");
         }
         if (!LeafRecord.REDACTABLE.containsAll(fields)) {
             throw new ClientFailure(
@@ -93,11 +95,11 @@ public final class EraseCommand extends ServiceCommand {
         Found found = find();
         found.print();
         if (found.records == 0 || dryRun) {
-            Terminal.say(found.records == 0 ? "There is nothing to redact." : "Nothing was redacted: it is a dry run.");
+            Terminal.say(found.records == 0 ? "Nothing to redact." : "Nothing was redacted: this was a dry run.");
             return 0;
         }
         if (!yes && !confirmed(found)) {
-            Terminal.say("Nothing was redacted. With --yes, this is not asked.");
+            Terminal.say("Nothing was redacted. With --yes, the command does not ask.");
             return ClientFailure.FAILED;
         }
         return redact(found);
@@ -107,7 +109,7 @@ public final class EraseCommand extends ServiceCommand {
         return actorId != null ? actorId : subjectId == null ? "" : subjectId;
     }
 
-    /** What there is to redact. */
+    /** The records to redact. */
     private static final class Found {
         private long records;
         private long first;
@@ -136,7 +138,7 @@ public final class EraseCommand extends ServiceCommand {
         }
     }
 
-    /** What to do with a record of the person. */
+    /** Processes a record of the person. */
     private interface Visitor {
         void visit(JsonNode record, List<String> left) throws IOException, InterruptedException;
     }
@@ -147,7 +149,7 @@ public final class EraseCommand extends ServiceCommand {
         return found;
     }
 
-    /** Visits each record that still has some of the fields, up to a sequence id. */
+    /** Visits each record with values to redact, up to a sequence id. */
     private void visit(long last, Visitor visitor) throws IOException, InterruptedException {
         Map<String, @Nullable String> parameters = new LinkedHashMap<>();
         parameters.put(actorId != null ? "actor" : "subject", id());
@@ -171,7 +173,7 @@ public final class EraseCommand extends ServiceCommand {
         }
     }
 
-    /** The filter finds by id or by name; a name may be somebody else's. */
+    /** The fields to redact. The filter also matches names, which may belong to another person. */
     private List<String> left(JsonNode record) {
         JsonNode party = record.path(actorId != null ? "actor" : "subject");
         if (!party.path("id").asText().equals(id())
@@ -192,13 +194,13 @@ public final class EraseCommand extends ServiceCommand {
         if (!Terminals.isTerminal(0)) {
             return false;
         }
-        Terminal.say("These values go for good, from " + records(found.records) + ". Type yes to redact them:");
+        Terminal.say("These values are removed for good from " + records(found.records) + ". Type yes to redact them:");
         String answer = new BufferedReader(new InputStreamReader(System.in, Charset.defaultCharset())).readLine();
         return answer != null && answer.strip().equals("yes");
     }
 
     private static String records(long count) {
-        return count + (count == 1 ? " record" : " records");
+        return Terminal.count(count, "record");
     }
 
     private int redact(Found found) throws IOException, InterruptedException {
@@ -219,7 +221,7 @@ public final class EraseCommand extends ServiceCommand {
         });
         progress.end();
         refused.forEach((cause, count) ->
-                Terminal.say(records(count) + (count == 1 ? " stays as it is. " : " stay as they are. ") + cause));
+                Terminal.say(records(count) + (count == 1 ? " is unchanged. " : " are unchanged. ") + cause));
         Terminal.say(records(done[0]) + (done[0] == 1 ? " was" : " were") + " redacted.");
         return refused.isEmpty() ? 0 : ClientFailure.REFUSED;
     }

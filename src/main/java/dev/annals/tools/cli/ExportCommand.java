@@ -30,8 +30,8 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
- * Exports a feed to a file or to standard output. Only complete records are written. If the transfer breaks off, the rest is
- * requested, so that every record is written once.
+ * Exports a feed to a file or to standard output. Only complete records are written. If the transfer breaks off, the command requests
+ * the rest, so that every record is written once.
  */
 @Command(
         name = "export",
@@ -41,7 +41,7 @@ import picocli.CommandLine.Option;
 @RegisterForReflection
 public final class ExportCommand extends ServiceCommand {
 
-    /** If nothing of an answer arrives for this long, the connection is dead, or nobody reads standard output. */
+    /** If nothing arrives for this long, the connection is dead, or standard output is blocked. */
     private static final Duration SILENCE = Duration.ofMinutes(2);
 
     @Mixin
@@ -57,7 +57,7 @@ public final class ExportCommand extends ServiceCommand {
     @Option(
             names = {"-o", "--output"},
             paramLabel = "FILE",
-            description = "Where to write. Default: standard output.")
+            description = "The file to write. Default: standard output.")
     @Nullable
     Path file;
 
@@ -71,8 +71,8 @@ public final class ExportCommand extends ServiceCommand {
     @Option(
             names = "--proof",
             description =
-                    "Write a file that proves itself, as NDJSON: annals check verifies it offline. It has all records"
-                            + " up to the newest checkpoint; filters and --resume do not go with it.")
+                    "Write a file that proves itself, as NDJSON, with all records up to the newest checkpoint. annals check"
+                            + " verifies it offline. Filters and --resume cannot be used with it.")
     boolean proof;
 
     @Mixin
@@ -111,8 +111,8 @@ public final class ExportCommand extends ServiceCommand {
                 || filters.parameters().values().stream().anyMatch(Objects::nonNull)) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
-                    "--proof writes all records as NDJSON: leave --resume, --format and the filters out. With one of them"
-                            + " nothing could be proved about what is left out.");
+                    "--proof writes all records as NDJSON: omit --resume, --format and the filters. A file with some of the"
+                            + " records could not prove that none is missing.");
         }
         List<VerifierKey> keys = pinned.vkeys.isEmpty() ? FollowedLog.claimedKeys(service) : pinned.keys();
         FollowedLog log = new FollowedLog(service, keys, pinned.policy());
@@ -133,19 +133,19 @@ public final class ExportCommand extends ServiceCommand {
             } catch (FileAlreadyExistsException e) {
                 throw new ClientFailure(ClientFailure.USAGE, "The file " + file + " exists already: name another one.");
             } finally {
-                // A part of it proves nothing, and cannot be continued.
+                // An incomplete file proves nothing and cannot be continued.
                 if (made && !whole) {
                     Files.deleteIfExists(file);
                 }
             }
         }
-        Terminal.say((size - FollowedLog.place(from)) + " records, up to sequence id " + size + ". "
+        Terminal.say(Terminal.count(size - FollowedLog.place(from), "record") + ", up to sequence id " + size + ". "
                 + (cursor != null || FollowedLog.place(from) == 0
                         ? ""
-                        : "Those up to " + FollowedLog.place(from) + " have expired: annals check needs --from="
+                        : "Records up to " + FollowedLog.place(from) + " have expired: annals check needs --from="
                                 + (FollowedLog.place(from) + 1) + ". ")
                 + (pinned.vkeys.isEmpty()
-                        ? "The service says that its key is " + keys.get(0) + ": compare it with the one that you keep."
+                        ? "The service names the key " + keys.get(0) + ". Compare it with the key that you keep."
                         : "They are verified.")
                 + " " + RedactedValues.count(log.redacted()));
     }
@@ -181,14 +181,14 @@ public final class ExportCommand extends ServiceCommand {
             channel.force(true);
             exported = true;
         } finally {
-            // What was refused leaves nothing behind; what broke off is continued with --resume.
+            // A refused export leaves no file. --resume continues one that broke off.
             if (made && Files.size(to) == 0 && !exported) {
                 Files.delete(to);
             }
         }
     }
 
-    /** Discards what is written until it has a destination. */
+    /** Discards bytes until it has a destination. */
     private static final class LateOutput extends OutputStream {
         private OutputStream to = OutputStream.nullOutputStream();
 
@@ -232,13 +232,13 @@ public final class ExportCommand extends ServiceCommand {
             }
         }
         Place last = splitter.last();
-        Terminal.say((splitter.records() - before) + " records"
+        Terminal.say(Terminal.count(splitter.records() - before, "record")
                 + (last == null ? "." : ", up to sequence id " + last.sequenceId() + "."));
     }
 
     /**
-     * The cursor after a record that was written, with the check value by which the service notices if another record is in
-     * its place. No format contains it, so the record itself is requested.
+     * The cursor after a written record, with the check value by which the service notices another record in its place. No format
+     * contains the value, so the command requests the record.
      */
     private String cursorBehind(Place last) throws InterruptedException {
         Page<byte[]> page = PageReader.parse(service.ask(
@@ -259,10 +259,10 @@ public final class ExportCommand extends ServiceCommand {
         if (splitter.records() == 0) {
             advice = " Begin without --cursor, or with --cursor=<a sequence id that you trust>.";
         } else if (file == null) {
-            advice = " What was written has records that the feed does not have: put it aside and export again.";
+            advice = " The output has records that the feed does not have. Discard it and export again.";
         } else {
-            advice = " Put the file " + file + " aside, because it has records that the feed does not have, and export"
-                    + " to another one.";
+            advice = " The file " + file
+                    + " has records that the feed does not have. Move it elsewhere, and export to another" + " one.";
         }
         return new ClientFailure(ClientFailure.REWOUND, failure.getMessage() + advice);
     }
@@ -272,12 +272,12 @@ public final class ExportCommand extends ServiceCommand {
                 ClientFailure.EXPIRED,
                 failure.getMessage()
                         + (splitter.records() == 0
-                                ? " Begin without --cursor: then the export has all that is left."
-                                : " What was exported is whole up to its last record; the next ones are not to be had any"
-                                        + " more. Export what is left to another file, without --cursor."));
+                                ? " Begin without --cursor to export all records that are left."
+                                : " The output is complete up to its last record. The next records have expired."
+                                        + " Export the records that are left to another file, without --cursor."));
     }
 
-    /** Passes an answer on; null if it is complete, otherwise what broke it. */
+    /** Copies an answer; null if it is complete, otherwise the cause. */
     private @Nullable String pass(Map<String, @Nullable String> parameters, RecordSplitter splitter)
             throws IOException, InterruptedException {
         InputStream body = service.open(service.request(Connection.FEED + "/export" + Connection.query(parameters)));
@@ -297,10 +297,10 @@ public final class ExportCommand extends ServiceCommand {
                 }
                 lastPart = System.nanoTime();
                 long before = splitter.records();
-                // A failure to write is not the service's fault, and ends the command.
+                // A failure to write ends the command.
                 splitter.feed(part, length);
                 if (splitter.records() > before) {
-                    // Less than one record is no progress.
+                    // Progress is at least one record.
                     service.worked();
                 }
             }

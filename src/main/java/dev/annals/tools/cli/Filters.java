@@ -6,7 +6,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Which records a command asks for: the filters of the feed, under their own names. */
+/** The filters of the feed as options. */
 @RegisterForReflection
 final class Filters {
 
@@ -52,7 +52,7 @@ final class Filters {
     @Nullable
     String recordedBy;
 
-    /** These filters as query parameters, to add others to. */
+    /** The filters as query parameters, in a map that the caller may extend. */
     Map<String, @Nullable String> parameters() {
         Map<String, @Nullable String> parameters = new LinkedHashMap<>();
         parameters.put("start", start);

@@ -1,5 +1,7 @@
 package dev.annals.tools.cli;
 
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.follower.Page;
 import dev.annals.proof.CanonicalJson;
@@ -7,6 +9,7 @@ import dev.annals.proof.Checkpoint;
 import dev.annals.proof.EpochKeys;
 import dev.annals.proof.Hash;
 import dev.annals.proof.LeafRecord;
+import dev.annals.proof.PageProof;
 import dev.annals.proof.ProvedRecord;
 import dev.annals.proof.RedactionEvent;
 import dev.annals.proof.RedactionEvents;
@@ -25,15 +28,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A log as a reader follows it who trusts its key and the newest checkpoint that it has seen, and nothing else: each checkpoint
- * has to continue the one before, and each page has to be what the checkpoint says.
+ * A log for a reader that trusts only its key and the newest checkpoint it has seen. Each checkpoint has to continue the one before,
+ * and each page has to match the checkpoint.
  */
 final class FollowedLog {
 
     private static final int OLDER_TRIES = 20;
-    /** How many redactions of one record are looked at: each takes at least one field. */
+    /** The redactions of one record to read: each one removes at least one field. */
     private static final int MOST_EVENTS = 100;
-    /** Redactions of many records come one behind the other. */
+    /** Redactions of many records often follow each other. */
     private static final int EVENT_PAGE = 256;
 
     private static final Duration BETWEEN_TRIES = Duration.ofMillis(500);
@@ -43,21 +46,58 @@ final class FollowedLog {
     private final WitnessPolicy policy;
     private final String path;
     private @Nullable Seen seen;
-    /** The newest checkpoint by which records were proved that say what was redacted. */
+    /** The newest checkpoint that has proved annals.redact records. */
     private @Nullable Checkpoint ahead;
 
     private final RedactionEvents events = new RedactionEvents();
     private long redacted;
 
-    /** A checkpoint that was verified, with its note. */
+    /**
+     * A page of a feed with its proof, not verified.
+     *
+     * @param page each record in the bytes that the service sent
+     */
+    record ProvedPage(Page<byte[]> page, PageProof proof) {
+
+        static ProvedPage parse(byte[] body) {
+            Page<byte[]> page = PageReader.parse(body);
+            try {
+                JsonNode proof = member(body);
+                if (proof != null) {
+                    return new ProvedPage(page, PageProof.parse(proof.toString()));
+                }
+            } catch (IOException | IllegalArgumentException e) {
+                // reported below
+            }
+            throw new ClientFailure(
+                    ClientFailure.FAILED, "The server at this URL sends a page without a proof. Check ANNALS_URL.");
+        }
+
+        // Reads this member alone: a tree of the page would lose digits of numbers, and could be too large.
+        private static @Nullable JsonNode member(byte[] body) throws IOException {
+            try (JsonParser json = Json.mapper().createParser(body)) {
+                json.nextToken();
+                while (json.nextToken() == JsonToken.FIELD_NAME) {
+                    boolean found = json.currentName().equals("proof");
+                    json.nextToken();
+                    if (found) {
+                        return json.readValueAsTree();
+                    }
+                    json.skipChildren();
+                }
+                return null;
+            }
+        }
+    }
+
+    /** A verified checkpoint with its note. */
     record Seen(String note, Checkpoint checkpoint) {}
 
     /**
-     * A log of which these are the keys. Where some are of an earlier epoch of the log, a checkpoint of that one is known as well, and the
-     * newest epoch has to continue it.
-     *
-     * @param policy which witnesses have to have cosigned each checkpoint
-     * @throws ClientFailure if they are not those of one log
+     * @param keys of one log. If some belong to an earlier epoch, a checkpoint of that epoch is accepted, and the newest epoch has to
+     *     continue it.
+     * @param policy the witnesses that have to cosign each checkpoint
+     * @throws ClientFailure if the keys belong to several logs
      */
     FollowedLog(Connection service, List<VerifierKey> keys, WitnessPolicy policy) {
         this.service = service;
@@ -67,13 +107,13 @@ final class FollowedLog {
         } catch (IllegalArgumentException e) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
-                    "--vkey names no log of this service, or not always the same one: its name ends with /log/ and a"
+                    "--vkey names no log of this service, or several logs. The name of a log ends with /log/ and a"
                             + " number.");
         }
         this.path = Connection.FEED + "/log/" + this.keys.epoch();
     }
 
-    /** The keys that the service says are those of its log: nobody has confirmed them. */
+    /** The keys that the service claims for its log. They are unconfirmed. */
     static List<VerifierKey> claimedKeys(Connection service) throws InterruptedException {
         List<VerifierKey> keys = new ArrayList<>();
         try {
@@ -83,26 +123,26 @@ final class FollowedLog {
             }
         } catch (IOException | IllegalArgumentException e) {
             throw new ClientFailure(
-                    ClientFailure.FAILED, "What answers at this URL has no log with keys. Check ANNALS_URL.");
+                    ClientFailure.FAILED, "The server at this URL has no log with keys. Check ANNALS_URL.");
         }
         if (keys.isEmpty()) {
             throw new ClientFailure(
                     ClientFailure.FAILED,
-                    "This service has no key, and so proves nothing: its operator makes one with annals log keygen.");
+                    "This service has no key and proves nothing. Its operator creates a key with annals log keygen.");
         }
         return keys;
     }
 
     /**
-     * Begins with a checkpoint that was seen earlier.
+     * Begins with a checkpoint of an earlier run.
      *
-     * @throws IllegalArgumentException if it is not one of this log
+     * @throws IllegalArgumentException if it belongs to another log
      */
     void remember(String note) {
         seen = new Seen(note, Checkpoint.open(note, keys.known()));
     }
 
-    /** Takes the newest checkpoint, which continues the one before. */
+    /** Fetches the newest checkpoint, which has to continue the one before. */
     Seen advance() throws InterruptedException {
         for (int tries = 1; ; tries++) {
             Seen newest = newest();
@@ -113,13 +153,13 @@ final class FollowedLog {
                 seen = newest;
                 return newest;
             }
-            // Another instance may be a moment behind the one that signed.
+            // The answering instance may be a moment behind the one that signed.
             if (tries == OLDER_TRIES && policy.needed() > 0) {
                 throw new ClientFailure(
                         ClientFailure.FAILED,
-                        "The newest checkpoint that enough witnesses have cosigned has " + newest.checkpoint.size()
-                                + " records, and one with " + seen.checkpoint.size()
-                                + " was seen before. Try again when the witnesses have seen as much.");
+                        "The newest checkpoint with enough witnesses has " + newest.checkpoint.size()
+                                + " records, but this reader has seen one with " + seen.checkpoint.size()
+                                + ". Try again when the witnesses have cosigned it.");
             }
             if (tries == OLDER_TRIES) {
                 throw new ClientFailure(
@@ -132,7 +172,7 @@ final class FollowedLog {
     }
 
     /**
-     * Fails where the service has ended the log, which grows no more, and has begun another one. All that was read of it stays proved.
+     * Fails if the service has ended the log and begun another one. Records that were read stay proved.
      */
     void requireThatItGoesOn() throws InterruptedException {
         try {
@@ -151,13 +191,13 @@ final class FollowedLog {
                     ClientFailure.ENDED,
                     "The log " + keys.newest().get(0).name() + " has ended"
                             + (seen == null ? "" : " with " + seen.checkpoint.size() + " records") + ": " + why
-                            + ". The service goes on with the log "
+                            + ". The service continues with the log "
                             + log.path("origin").asText()
-                            + ", which has another key. Ask who runs the service, another way, and add that key with --vkey: then"
+                            + ", which has another key. Ask the operator of the service for that key another way, and add it with --vkey: then"
                             + " the new log has to continue the checkpoint that you have.");
         } catch (IOException e) {
             throw new ClientFailure(
-                    ClientFailure.FAILED, "What answers at this URL has no log with keys. Check ANNALS_URL.");
+                    ClientFailure.FAILED, "The server at this URL has no log with keys. Check ANNALS_URL.");
         }
     }
 
@@ -189,7 +229,7 @@ final class FollowedLog {
                 proof = Hash.list(CanonicalJson.members(new String(answer, StandardCharsets.UTF_8))
                         .get("hashes"));
             } catch (IllegalArgumentException e) {
-                // what is no proof proves nothing
+                // an unreadable proof proves nothing
             }
         }
         try {
@@ -200,9 +240,9 @@ final class FollowedLog {
     }
 
     /**
-     * Reads a page behind a cursor, and verifies it against the checkpoint of the last {@link #advance}.
+     * Reads the page after a cursor, and verifies it against the checkpoint of the last {@link #advance}.
      *
-     * @return it has records
+     * @return a page with records
      */
     ProvedPage page(String cursor, int limit) throws InterruptedException {
         if (seen == null) {
@@ -233,19 +273,19 @@ final class FollowedLog {
             if (records.isEmpty()
                     || page.proof().start() != place(cursor)
                     || page.proof().end() != place(page.page().behind())) {
-                throw new IllegalArgumentException("the page does not begin behind record " + place(cursor)
-                        + ", or does not go on behind its last one");
+                throw new IllegalArgumentException("the page does not begin after record " + place(cursor)
+                        + ", or does not end with its last record");
             }
             return records;
         } catch (IllegalArgumentException e) {
             throw new ClientFailure(
                     ClientFailure.FORKED,
-                    "The records behind record " + place(cursor) + " are not those of the log: " + e.getMessage() + "."
+                    "The records after record " + place(cursor) + " are not those of the log: " + e.getMessage() + "."
                             + keep());
         }
     }
 
-    /** Requires of each value that is gone from a record that a record of the log says so, and proves that one. */
+    /** Requires an annals.redact record for each redacted value, and proves that record. */
     private void requireNamed(ProvedRecord proved) throws InterruptedException {
         redacted += proved.redacted().size();
         Set<String> open = events.unnamed(proved);
@@ -259,7 +299,7 @@ final class FollowedLog {
         }
     }
 
-    /** The sequence ids of the records that say that something of a record was redacted; nothing proves them yet. */
+    /** The sequence ids of the annals.redact records of a record. They are not proved yet. */
     private List<Long> eventsAbout(LeafRecord record) throws InterruptedException {
         List<Long> found = new ArrayList<>();
         Map<String, @Nullable String> parameters = new LinkedHashMap<>();
@@ -274,7 +314,7 @@ final class FollowedLog {
                 }
             } catch (IOException e) {
                 throw new ClientFailure(
-                        ClientFailure.FAILED, "What answers at this URL has no records. Check ANNALS_URL.");
+                        ClientFailure.FAILED, "The server at this URL has no records. Check ANNALS_URL.");
             }
             parameters.put("cursor", page.next());
         } while (parameters.get("cursor") != null && found.size() < MOST_EVENTS);
@@ -282,7 +322,7 @@ final class FollowedLog {
         return found;
     }
 
-    /** Proves a record and some behind it, and remembers what they say was redacted. */
+    /** Proves a record and some later ones, and remembers the redactions in them. */
     private void nameBehind(long sequenceId) throws InterruptedException {
         Checkpoint newest = atLeast(sequenceId);
         String cursor = Long.toString(sequenceId - 1);
@@ -294,7 +334,7 @@ final class FollowedLog {
         }
     }
 
-    /** A checkpoint with this record, which continues the one that was seen. That one stays: pages are proved by it. */
+    /** A checkpoint that includes this record, and continues the one that proves pages. */
     private Checkpoint atLeast(long sequenceId) throws InterruptedException {
         Seen known = Objects.requireNonNull(seen);
         if (ahead == null || ahead.size() < known.checkpoint.size()) {
@@ -309,7 +349,8 @@ final class FollowedLog {
                 throw new ClientFailure(
                         ClientFailure.UNNAMED,
                         "Values were redacted just now, and the newest checkpoint of " + newest.size()
-                                + " records does not have record " + sequenceId + " yet, which says so. Try again.");
+                                + " records does not include the record " + sequenceId
+                                + " of the redaction. Try again.");
             } else {
                 Thread.sleep(BETWEEN_TRIES.toMillis());
             }
@@ -317,7 +358,7 @@ final class FollowedLog {
         return ahead;
     }
 
-    /** How many values are gone from the records that were read. */
+    /** The number of redacted values in the records that were read. */
     long redacted() {
         return redacted;
     }
@@ -333,11 +374,11 @@ final class FollowedLog {
             JsonNode oldest = Json.mapper().readTree(first.records().get(0));
             return Long.toString(oldest.path("sequence_id").asLong(1) - 1);
         } catch (IOException e) {
-            throw new ClientFailure(ClientFailure.FAILED, "What answers at this URL has no records. Check ANNALS_URL.");
+            throw new ClientFailure(ClientFailure.FAILED, "The server at this URL has no records. Check ANNALS_URL.");
         }
     }
 
-    /** How many records are before a cursor. */
+    /** The number of records before a cursor. */
     static long place(String cursor) {
         return Long.parseLong(cursor.replaceFirst("-.*", ""));
     }

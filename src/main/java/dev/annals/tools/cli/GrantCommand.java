@@ -13,7 +13,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code grant}: what opens a project to people of the OpenID provider. */
+/** {@code grant}: opens projects to identities of the OpenID provider. */
 @Command(
         name = "grant",
         mixinStandardHelpOptions = true,
@@ -24,7 +24,7 @@ import picocli.CommandLine.Parameters;
             GrantCommand.Revoke.class,
             GrantCommand.Identities.class
         },
-        description = "Makes, lists and revokes grants for people of the OpenID provider, with the token in"
+        description = "Makes, lists and revokes grants for identities of the OpenID provider, with the token in"
                 + " ANNALS_ADMIN_TOKEN.")
 @RegisterForReflection
 public final class GrantCommand {
@@ -33,15 +33,18 @@ public final class GrantCommand {
     @Command(
             name = "make",
             mixinStandardHelpOptions = true,
-            description = "Opens a project to whoever the provider says has a claim, and prints the id of the grant.")
+            description = "Opens a project to identities with a claim, and prints the id of the grant.")
     @RegisterForReflection
     static final class Make extends ServiceCommand.OfProject {
 
-        @Option(names = "--claim", required = true, description = "Such as sub, groups or realm_access.roles.")
+        @Option(
+                names = "--claim",
+                required = true,
+                description = "The claim, such as sub, groups or realm_access.roles.")
         @Nullable
         String claim;
 
-        @Option(names = "--value", required = true, description = "Its value, or one of its values.")
+        @Option(names = "--value", required = true, description = "The value of the claim, or one of its values.")
         @Nullable
         String value;
 
@@ -56,7 +59,7 @@ public final class GrantCommand {
         @Nullable
         String issuer;
 
-        @Option(names = "--description", description = "What it is for.")
+        @Option(names = "--description", description = "The purpose of the grant.")
         @Nullable
         String description;
 
@@ -113,7 +116,7 @@ public final class GrantCommand {
     @Command(
             name = "revoke",
             mixinStandardHelpOptions = true,
-            description = "Ends a grant: it opens nothing any more within 5 seconds. It stays in the list.")
+            description = "Revokes a grant, within 5 seconds everywhere. It stays in the list.")
     @RegisterForReflection
     static final class Revoke extends ServiceCommand.OfProject {
 
@@ -134,7 +137,7 @@ public final class GrantCommand {
             name = "identities",
             mixinStandardHelpOptions = true,
             description =
-                    "Lists who has come by a grant: id, provider, what the provider calls it, when it first came.")
+                    "Lists the identities that have used a grant: id, provider, name at the provider, time of the first use.")
     @RegisterForReflection
     static final class Identities extends ServiceCommand {
 

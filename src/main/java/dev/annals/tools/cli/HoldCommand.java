@@ -48,8 +48,8 @@ public final class HoldCommand {
             name = "set",
             mixinStandardHelpOptions = true,
             description =
-                    "Sets a legal hold, and prints its id. It stops redactions of the records of an actor, of those about"
-                            + " a subject, or without either of all records of the project; and the retention of the project.")
+                    "Sets a legal hold, and prints its id. It stops the retention of the project, and redactions of an actor's"
+                            + " records, of records about a subject, or without either, of all records of the project.")
     @RegisterForReflection
     static final class Set extends ServiceCommand.OfProject {
 
@@ -61,7 +61,7 @@ public final class HoldCommand {
         @Nullable
         String subjectId;
 
-        @Option(names = "--reason", required = true, description = "Why, for administrators and auditors.")
+        @Option(names = "--reason", required = true, description = "The reason, for administrators and auditors.")
         @Nullable
         String reason;
 
@@ -103,7 +103,7 @@ public final class HoldCommand {
     @Command(
             name = "lift",
             mixinStandardHelpOptions = true,
-            description = "Lifts a legal hold. What is known of it stays.")
+            description = "Lifts a legal hold, which stays in the list.")
     @RegisterForReflection
     static final class Lift extends ServiceCommand.OfProject {
 
@@ -111,7 +111,7 @@ public final class HoldCommand {
         @Nullable
         UUID id;
 
-        @Option(names = "--reason", required = true, description = "Why, for administrators and auditors.")
+        @Option(names = "--reason", required = true, description = "The reason, for administrators and auditors.")
         @Nullable
         String reason;
 

@@ -7,10 +7,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
-/** How the client reads and writes JSON. Mappers are made when one is needed: many commands pass records on unread. */
+/** JSON of the client. Mappers are created on demand, because many commands copy records unread. */
 final class Json {
 
-    /** Accepts names as long as metadata may have them. */
+    /** Accepts long names, which metadata may have. */
     static final JsonFactory FACTORY = JsonFactory.builder()
             .streamReadConstraints(StreamReadConstraints.builder()
                     .maxNameLength(Integer.MAX_VALUE)
@@ -23,7 +23,7 @@ final class Json {
         return Plain.MAPPER;
     }
 
-    /** Keeps all digits of a number. */
+    /** A mapper that keeps all digits of numbers. */
     static ObjectMapper exact() {
         return Exact.MAPPER;
     }

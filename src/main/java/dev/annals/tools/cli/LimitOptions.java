@@ -28,7 +28,7 @@ final class LimitOptions {
     @Nullable
     Long streams;
 
-    @Option(names = "--exports", paramLabel = "EXPORTS", description = "Exports that run.")
+    @Option(names = "--exports", paramLabel = "EXPORTS", description = "Running exports.")
     @Nullable
     Long exports;
 
@@ -36,9 +36,9 @@ final class LimitOptions {
     boolean none;
 
     /**
-     * Whether the limits are only to be shown: nothing is set that was not named.
+     * True without any option: then the command shows the limits and sets none.
      *
-     * @throws ClientFailure if there are to be none, and some
+     * @throws ClientFailure if {@code --none} is combined with limits
      */
     boolean areAsked() {
         boolean any = !toJson().properties().stream()
@@ -49,7 +49,7 @@ final class LimitOptions {
         return !any && !none;
     }
 
-    /** As the service takes them; those that were left out are null, and so have no limit. */
+    /** The limits as JSON. An omitted option is null, which is no limit. */
     ObjectNode toJson() {
         return Json.mapper()
                 .createObjectNode()
@@ -60,7 +60,7 @@ final class LimitOptions {
                 .put("exports", exports);
     }
 
-    /** Those of an answer, on one line. */
+    /** The limits of an answer on one line. */
     static String line(JsonNode limits) {
         List<String> parts = new ArrayList<>();
         limits.properties()

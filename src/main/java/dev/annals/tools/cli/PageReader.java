@@ -9,19 +9,19 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** Reads pages of a feed, and keeps the JSON of each record byte for byte as the service wrote it, on one line. */
+/** Reads pages of a feed, and keeps the bytes of each record, which is one line of JSON. */
 final class PageReader {
 
     private static final Pattern CURSOR_TEXT = Pattern.compile("[0-9]{1,18}(-[0-9a-f]{8})?");
 
     private PageReader() {}
 
-    /** @throws ClientFailure if a text is not a cursor; it names {@code where} the text came from */
+    /** @throws ClientFailure if the text is not a cursor; {@code where} names its origin */
     static String requireCursor(String text, String where) {
         if (!CURSOR_TEXT.matcher(text).matches()) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
-                    where + " does not hold a cursor: a cursor is a sequence id, or looks like 10225-9f3a61c2.");
+                    where + " does not contain a cursor: a cursor is a sequence id, or looks like 10225-9f3a61c2.");
         }
         return text;
     }
@@ -51,7 +51,7 @@ final class PageReader {
                 return new Page<>(records, next, pollMore);
             }
         } catch (IOException | IllegalArgumentException e) {
-            // the answer of some other service
+            // an answer of another service
         }
         throw noPage();
     }
@@ -67,6 +67,6 @@ final class PageReader {
 
     private static ClientFailure noPage() {
         return new ClientFailure(
-                ClientFailure.FAILED, "What answers at this URL is not an Annals service. Check ANNALS_URL.");
+                ClientFailure.FAILED, "The server at this URL is not an Annals service. Check ANNALS_URL.");
     }
 }

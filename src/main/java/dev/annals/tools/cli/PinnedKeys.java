@@ -8,33 +8,32 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The keys of a log that a reader trusts, which came another way than what is verified with them. */
+/** The keys of a log and of witnesses that a reader trusts. */
 @RegisterForReflection
 final class PinnedKeys {
 
     @Option(
             names = "--vkey",
             paramLabel = "VKEY",
-            description = "A key of the log, as GET /v1/project-logs/log shows it among vkeys: keep it from the first"
-                    + " time on. While a key is replaced, give both.")
+            description = "A key of the log, from vkeys of GET /v1/project-logs/log. Keep it from the first"
+                    + " use on. While a key is replaced, name both.")
     List<String> vkeys = new ArrayList<>();
 
     @Option(
             names = "--witness",
             paramLabel = "VKEY",
-            description =
-                    "The key of a witness that has to have cosigned the checkpoint; repeat it for several. Whoever"
-                            + " runs the witness gives it to you.")
+            description = "The key of a witness that has to cosign the checkpoint; repeat it for several. The operator"
+                    + " of the witness publishes it.")
     List<String> witnesses = new ArrayList<>();
 
     @Option(
             names = "--witnesses-needed",
             paramLabel = "COUNT",
-            description = "How many of these witnesses are enough. Default: all.")
+            description = "The number of these witnesses that suffices. Default: all.")
     @Nullable
     Integer witnessesNeeded;
 
-    /** @throws ClientFailure if one is no key of a witness, or more are needed than there are */
+    /** @throws ClientFailure if a text is no key of a witness, or more witnesses are needed than named */
     WitnessPolicy policy() {
         try {
             return WitnessPolicy.of(witnesses, witnessesNeeded);
@@ -44,18 +43,18 @@ final class PinnedKeys {
         }
     }
 
-    /** Whether any of these options was given. */
+    /** True if none of these options was given. */
     boolean isEmpty() {
         return vkeys.isEmpty() && witnesses.isEmpty() && witnessesNeeded == null;
     }
 
-    /** @throws ClientFailure if there is none, or one is no key */
+    /** @throws ClientFailure without a key, or if a text is no key */
     List<VerifierKey> keys() {
         if (vkeys.isEmpty()) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
-                    "Add --vkey=VKEY: without a key that you keep, nothing is proved. Your copy of it comes from GET"
-                            + " /v1/project-logs/log, and whoever runs the service can confirm it.");
+                    "Add --vkey=VKEY: without a key that you keep, nothing is proved. GET"
+                            + " /v1/project-logs/log shows the key, and the operator of the service can confirm it.");
         }
         try {
             return vkeys.stream().map(VerifierKey::parse).toList();

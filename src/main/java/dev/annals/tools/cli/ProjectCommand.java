@@ -23,9 +23,8 @@ import picocli.CommandLine.Parameters;
             ProjectCommand.Limit.class,
             ProjectCommand.Close.class
         },
-        description =
-                "Creates, lists, renames, limits and closes projects, and says for how long they keep their records, with the"
-                        + " token in ANNALS_ADMIN_TOKEN.")
+        description = "Creates, lists, renames, limits and closes projects, and sets their retention, with the"
+                + " token in ANNALS_ADMIN_TOKEN.")
 @RegisterForReflection
 public final class ProjectCommand {
 
@@ -51,7 +50,7 @@ public final class ProjectCommand {
     @RegisterForReflection
     static final class Create extends ServiceCommand {
 
-        @Parameters(paramLabel = "NAME", description = "Its name.")
+        @Parameters(paramLabel = "NAME", description = "The name.")
         @Nullable
         String name;
 
@@ -84,7 +83,7 @@ public final class ProjectCommand {
     @RegisterForReflection
     static final class Rename extends ServiceCommand.OfProject {
 
-        @Parameters(index = "1", paramLabel = "NAME", description = "Its new name.")
+        @Parameters(index = "1", paramLabel = "NAME", description = "The new name.")
         @Nullable
         String name;
 
@@ -101,8 +100,8 @@ public final class ProjectCommand {
             name = "retain",
             mixinStandardHelpOptions = true,
             description =
-                    "Sets for how many days a project keeps its records, and whether older ones have to be in an archive before"
-                            + " they are removed for good. What is left out stays.")
+                    "Sets how long a project keeps its records, and whether they have to be archived before they expire."
+                            + " An omitted value stays.")
     @RegisterForReflection
     static final class Retain extends ServiceCommand.OfProject {
 
@@ -113,16 +112,14 @@ public final class ProjectCommand {
         @Option(
                 names = "--archive-required",
                 negatable = true,
-                description = "Whether records go only when annals archive has written them to a file.")
+                description = "Records expire only after annals archive has written them to a file.")
         @Nullable
         Boolean archiveRequired;
 
         @Override
         int run() throws IOException, InterruptedException {
             if (days == null && archiveRequired == null) {
-                throw new ClientFailure(
-                        ClientFailure.USAGE,
-                        "Say for how many DAYS, or add --archive-required or --no-archive-required.");
+                throw new ClientFailure(ClientFailure.USAGE, "Give DAYS, --archive-required or --no-archive-required.");
             }
             ObjectNode change = Json.mapper().createObjectNode();
             if (archiveRequired != null) {
@@ -137,7 +134,7 @@ public final class ProjectCommand {
                 change.put("retention_days", Integer.parseInt(days));
             } else {
                 throw new ClientFailure(
-                        ClientFailure.USAGE, "DAYS is \"" + days + "\", but has to be a whole number, or forever.");
+                        ClientFailure.USAGE, "DAYS is \"" + days + "\", but has to be a whole number or forever.");
             }
             return print(change);
         }
@@ -152,10 +149,9 @@ public final class ProjectCommand {
     @Command(
             name = "limit",
             mixinStandardHelpOptions = true,
-            description =
-                    "Sets the limits of a project, for all its tokens together, and prints them. Each instance of the"
-                            + " service keeps to them by itself. What is left out has no limit; without any option,"
-                            + " nothing is set.")
+            description = "Sets the limits that all tokens of a project share, and prints them. Each instance of the"
+                    + " service counts on its own. An omitted option is no limit. Without options, it only prints"
+                    + " the limits.")
     @RegisterForReflection
     static final class Limit extends ServiceCommand.OfProject {
 

@@ -13,9 +13,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * Writes records that prove themselves, as an export or an archive. It is NDJSON: a first line with the checkpoint; then, again and
- * again, a line with the proof of the records that follow it, and these records as pages with {@code proof} show them. {@link
- * ProvedFile} reads it.
+ * Writes records with their proof, as an export or an archive. The file is NDJSON: a line with the checkpoint; then blocks of a line
+ * with a proof and the records that it proves, as pages with {@code proof} show them. {@link ProvedFile} reads it.
  */
 final class ProvedExport {
 
@@ -30,9 +29,9 @@ final class ProvedExport {
     }
 
     /**
-     * Writes the records behind a cursor up to the newest checkpoint.
+     * Writes the records after a cursor up to the newest checkpoint.
      *
-     * @return how many records the log has
+     * @return the size of the log
      */
     long write(String from) throws IOException, InterruptedException {
         FollowedLog.Seen pinned = log.advance();
@@ -44,21 +43,22 @@ final class ProvedExport {
         });
         if (FollowedLog.place(from) > size) {
             throw new ClientFailure(
-                    ClientFailure.USAGE, "--cursor is behind the last record of the log, which has " + size + ".");
+                    ClientFailure.USAGE,
+                    "--cursor is after the last record of the log, which has the sequence id " + size + ".");
         }
         if (pages(from, size).unnamed() > 0) {
             throw new ClientFailure(
                     ClientFailure.UNNAMED,
-                    "Values were redacted while the records were read. The records that say so come behind the checkpoint of "
-                            + size + " records, so the file would not show them. Export again.");
+                    "Values were redacted during the export. The records of the redactions are after the checkpoint of "
+                            + size + " records, so the file would not contain them. Export again.");
         }
         return size;
     }
 
     /**
-     * Writes these records, which the log has, as an archive: with a first line that names them.
+     * Writes a range of records as an archive, with a first line that names the range.
      *
-     * @return what is gone from them
+     * @return the redacted values
      */
     RedactedValues archive(String project, long first, long last) throws IOException, InterruptedException {
         FollowedLog.Seen pinned = log.advance();
@@ -77,7 +77,8 @@ final class ProvedExport {
         String cursor = from;
         RedactedValues redacted = new RedactedValues(FollowedLog.place(from) + 1);
         while (FollowedLog.place(cursor) < last) {
-            ProvedPage page = log.page(cursor, (int) Math.min(PAGE_RECORDS, last - FollowedLog.place(cursor)));
+            FollowedLog.ProvedPage page =
+                    log.page(cursor, (int) Math.min(PAGE_RECORDS, last - FollowedLog.place(cursor)));
             List<ProvedRecord> records = page.page().records().stream()
                     .map(record -> ProvedRecord.parse(new String(record, StandardCharsets.UTF_8)))
                     .toList();
@@ -104,7 +105,7 @@ final class ProvedExport {
             json.writeNumberField("end", proof.end());
             hashes("left", proof.left(), json);
             hashes("right", proof.right(), json);
-            // With these, whoever checks the file can say which record differs.
+            // With these, a check of the file can name the record that differs.
             hashes(
                     "leaves",
                     records.stream().map(record -> record.entry().leaf()).toList(),

@@ -11,14 +11,13 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes on the complete records of an export that may break off anywhere, and knows where to resume: after the last record
- * that was passed on.
+ * Copies the complete records of an export that may break off anywhere. A resumed export begins after the last copied record.
  */
 final class RecordSplitter {
 
     /**
-     * Far more than any record takes in any format: 65,535 bytes of message and 131,072 of metadata, with every byte
-     * escaped, are less than 2 MB.
+     * More than a record takes in any format: 65,535 bytes of message and 131,072 of metadata, with every byte escaped, are less
+     * than 2 MB.
      */
     private static final int MAX_RECORD_BYTES = 1 << 24;
 
@@ -37,7 +36,7 @@ final class RecordSplitter {
     private long records;
     private long bytes;
 
-    /** A record's place in the feed, and which record it is: after a rewind another may stand there. */
+    /** The sequence id and the id of a record. After a rewind the sequence id may belong to another record. */
     record Place(long sequenceId, String id) {}
 
     RecordSplitter(Format format, OutputStream out) {
@@ -47,7 +46,7 @@ final class RecordSplitter {
         this.headerIsNext = csv;
     }
 
-    /** Discards an incomplete record: the next bytes come from a new answer. */
+    /** Discards an incomplete record before a new answer. */
     void beginAgain() {
         current.reset();
         inQuotes = false;
@@ -69,7 +68,7 @@ final class RecordSplitter {
         if (current.size() > MAX_RECORD_BYTES) {
             throw new ClientFailure(
                     ClientFailure.FAILED,
-                    "What answers at this URL sends a record of more than " + MAX_RECORD_BYTES
+                    "The server at this URL sends a record of more than " + MAX_RECORD_BYTES
                             + " bytes, which no Annals service does. Check ANNALS_URL.");
         }
     }
@@ -97,22 +96,22 @@ final class RecordSplitter {
         bytes += current.size();
     }
 
-    /** How many records were passed on. */
+    /** The number of copied records. */
     long records() {
         return records;
     }
 
-    /** How many bytes were passed on, including the header of CSV. */
+    /** The number of copied bytes, including the header of CSV. */
     long bytes() {
         return bytes;
     }
 
-    /** Whether what was passed on can be continued: it is not empty, and begins and ends like an export. */
+    /** True if the copied part can be continued: it is not empty, and begins and ends like an export. */
     boolean isExport() {
         return bytes > 0 && (!csv || headerIsKnown) && (records == 0 || place(format, text()) != null);
     }
 
-    /** The place of the last record; null if there was none. */
+    /** The place of the last record; null without records. */
     @Nullable
     Place last() {
         if (records == 0) {
@@ -122,7 +121,7 @@ final class RecordSplitter {
         if (place == null) {
             throw new ClientFailure(
                     ClientFailure.FAILED,
-                    "What answers at this URL exports records without a sequence id and an id. Check ANNALS_URL.");
+                    "The server at this URL exports records without a sequence id and an id. Check ANNALS_URL.");
         }
         return place;
     }
@@ -131,7 +130,7 @@ final class RecordSplitter {
         return last.toString(StandardCharsets.UTF_8);
     }
 
-    /** Finds the place in a record's text; null if that is not a record in this format. */
+    /** Finds the place in a record's text; null if the text is no record of this format. */
     static @Nullable Place place(Format format, String text) {
         if (format == Format.csv) {
             Matcher matcher = CSV_RECORD.matcher(text);
@@ -147,7 +146,7 @@ final class RecordSplitter {
         }
     }
 
-    /** The format of an export, and where a record in it has its two ids. */
+    /** The format of an export, with the JSON pointers of a record's two ids. */
     enum Format {
         ndjson("/sequence_id", "/id"),
         csv("", ""),

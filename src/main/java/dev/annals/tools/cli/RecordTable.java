@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
-/** Records as rows for people, below a head. A column is as wide as it has to be, and never becomes narrower. */
+/** Records as text: rows of a table with a head, or single lines. A column grows with its content and never shrinks. */
 final class RecordTable {
 
     private static final List<String> HEAD =
@@ -32,7 +32,7 @@ final class RecordTable {
         this.colours = colours;
     }
 
-    /** The rows of further records, each ending with a line break; all their text is escaped. */
+    /** The rows of more records, each with a line break at its end; all text is escaped. */
     String rows(List<byte[]> records) throws IOException {
         List<List<String>> rows = new ArrayList<>();
         for (byte[] record : records) {
@@ -58,10 +58,10 @@ final class RecordTable {
                 Long.toString(record.path("sequence_id").asLong()),
                 cell(record.path("outcome").asText()),
                 cell(record.path("action").asText()),
-                cell(RecordLine.party(record.path("actor"))),
-                cell(RecordLine.party(record.path("subject"))),
+                cell(party(record.path("actor"))),
+                cell(party(record.path("subject"))),
                 Terminal.escaped(record.path("ip_address").asText()),
-                Terminal.escaped(record.path("message").asText()) + RecordLine.redacted(record));
+                Terminal.escaped(record.path("message").asText()) + redacted(record));
     }
 
     private static String cell(String text) {
@@ -96,5 +96,45 @@ final class RecordTable {
             case ACTION -> BOLD;
             default -> "";
         };
+    }
+
+    /** Time, sequence id, outcome, action, actor → subject, IP address, message and redacted fields, escaped. */
+    static String line(byte[] json) throws IOException {
+        JsonNode record = Json.mapper().readTree(json);
+        StringBuilder line = new StringBuilder(160);
+        line.append(Terminal.escaped(record.path("timestamp").asText()))
+                .append("  ")
+                .append(record.path("sequence_id").asLong());
+        append(line, "  ", record.path("outcome").asText());
+        append(line, "  ", record.path("action").asText());
+        append(line, "  ", party(record.path("actor")));
+        append(line, " \u2192 ", party(record.path("subject")));
+        append(line, "  ", record.path("ip_address").asText());
+        append(line, "  ", record.path("message").asText());
+        return line.append(redacted(record)).append('\n').toString();
+    }
+
+    /** The redacted fields, escaped; empty without any. */
+    private static String redacted(JsonNode record) {
+        List<String> redacted = new ArrayList<>();
+        record.path("redacted").fieldNames().forEachRemaining(redacted::add);
+        return redacted.isEmpty() ? "" : "  [redacted: " + Terminal.escaped(String.join(", ", redacted)) + "]";
+    }
+
+    private static void append(StringBuilder line, String before, String text) {
+        if (!text.isEmpty()) {
+            line.append(before).append(Terminal.escaped(text));
+        }
+    }
+
+    /** The name, the id or the type; empty if the party has none. */
+    private static String party(JsonNode party) {
+        for (String field : new String[] {"name", "id", "type"}) {
+            String text = party.path(field).asText();
+            if (!text.isEmpty()) {
+                return text;
+            }
+        }
+        return "";
     }
 }

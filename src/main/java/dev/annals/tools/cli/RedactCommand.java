@@ -19,7 +19,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Redacts fields of a record; or, after a restore, all that was redacted since the backup was made. */
+/** Redacts fields of a record; or, after a restore, repeats the redactions since the backup. */
 @Command(
         name = "redact",
         mixinStandardHelpOptions = true,
@@ -27,8 +27,8 @@ import picocli.CommandLine.Parameters;
         description = "Removes values of a record for good. Needs a token with the scope redact.",
         footer = {
             "",
-            "--replay reads NDJSON that annals export wrote before a restore, with or without --proof, and repeats what the"
-                    + " records with the action annals.redact say. What is redacted already stays as it is."
+            "--replay reads NDJSON that annals export wrote before a restore, with or without --proof, and repeats the"
+                    + " redactions in its records with the action annals.redact."
         })
 @RegisterForReflection
 public final class RedactCommand extends ServiceCommand {
@@ -41,10 +41,10 @@ public final class RedactCommand extends ServiceCommand {
 
     @Option(
             names = "--field",
-            description = "What to redact, such as actor.name, ip_address, message or metadata. Repeat it for more.")
+            description = "A field to redact, such as actor.name, ip_address, message or metadata. Repeat it for more.")
     List<String> fields = new ArrayList<>();
 
-    @Option(names = "--reason", description = "Why, for everybody who reads the feed.")
+    @Option(names = "--reason", description = "The reason, which stays in the feed.")
     @Nullable
     String reason;
 
@@ -62,7 +62,7 @@ public final class RedactCommand extends ServiceCommand {
     int run() throws IOException, InterruptedException {
         if (replay != null) {
             if (id != null || !fields.isEmpty() || reason != null) {
-                throw new ClientFailure(ClientFailure.USAGE, "--replay goes with no other record, field or reason.");
+                throw new ClientFailure(ClientFailure.USAGE, "--replay cannot be used with a record, field or reason.");
             }
             return replay(replay);
         }
@@ -112,7 +112,7 @@ public final class RedactCommand extends ServiceCommand {
             }
             refuse(line, e.getMessage());
         } catch (JsonProcessingException e) {
-            refuse(line, "It is no JSON: " + e.getOriginalMessage());
+            refuse(line, "It is not JSON: " + e.getOriginalMessage());
         } catch (IOException | IllegalArgumentException e) {
             refuse(line, "It is no record that annals export wrote: " + e.getMessage());
         }

@@ -21,7 +21,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /**
- * Prints the records that a query matches, or counts them: columns for people at a terminal, and NDJSON for whatever reads a pipe.
+ * Prints or counts the records that a query matches: columns on a terminal, otherwise NDJSON.
  */
 @Command(
         name = "search",
@@ -44,13 +44,13 @@ public final class SearchCommand extends ServiceCommand {
     private static final int MOST_VALUES = 100;
     private static final Pattern SEQUENCE_ID = Pattern.compile("[1-9][0-9]{0,17}");
 
-    @Parameters(arity = "0..*", paramLabel = "QUERY", description = "What to search for. Without one: everything.")
+    @Parameters(arity = "0..*", paramLabel = "QUERY", description = "The query. Default: all records.")
     List<String> query = new ArrayList<>();
 
     @Option(
             names = "-n",
             paramLabel = "COUNT",
-            description = "How many records to print at most. Default: 100 at a terminal, otherwise all.")
+            description = "The largest number of records to print. Default: 100 on a terminal, otherwise all.")
     @Nullable
     Integer most;
 
@@ -61,19 +61,18 @@ public final class SearchCommand extends ServiceCommand {
             names = "--around",
             paramLabel = "ID",
             description =
-                    "Print what was recorded around this record, oldest first: half of -n before it. ID is its id or its"
-                            + " sequence id, and -n is 20 unless it is given.")
+                    "Print the records around this record, oldest first: half of -n before it. ID is its id or its"
+                            + " sequence id. The default of -n is 20 here.")
     @Nullable
     String around;
 
     @Option(
             names = "--facets",
-            description =
-                    "Count the records in place of printing them: the most frequent values of each field (-n of them, 10 unless it"
-                            + " is given), and how many records there are in each interval of time.")
+            description = "Count the records instead: the most frequent values of each field (-n of them; default: 10),"
+                    + " and the records in each interval of time.")
     boolean facets;
 
-    @Option(names = "--json", description = "Print JSON at a terminal, too.")
+    @Option(names = "--json", description = "Print JSON on a terminal, too.")
     boolean json;
 
     private final OutputStream output = Terminal.output();
@@ -84,13 +83,13 @@ public final class SearchCommand extends ServiceCommand {
             throw new ClientFailure(ClientFailure.USAGE, "-n has to be 1 or more.");
         }
         if (around != null && oldestFirst) {
-            throw new ClientFailure(ClientFailure.USAGE, "--around has an order of its own: leave --oldest-first out.");
+            throw new ClientFailure(ClientFailure.USAGE, "--around has an order of its own: omit --oldest-first.");
         }
         if (facets && (around != null || oldestFirst || (most != null && most > MOST_VALUES))) {
             throw new ClientFailure(
                     ClientFailure.USAGE,
-                    "--facets counts records in no order: leave --around and --oldest-first out, and give -n "
-                            + MOST_VALUES + " at most.");
+                    "--facets counts records in no order: omit --around and --oldest-first, and use -n " + MOST_VALUES
+                            + " at most.");
         }
         String text = String.join(" ", query);
         boolean terminal = Terminals.isTerminal(1);
@@ -130,7 +129,7 @@ public final class SearchCommand extends ServiceCommand {
         printed.writeTo(output);
         output.flush();
         if (!counts.path("complete").asBoolean()) {
-            Terminal.say("There are more than were counted: these are the records behind the sequence id "
+            Terminal.say("Not all records were counted: these are the records after the sequence id "
                     + counts.path("from").asLong() + ". Narrow the query down, as with last:24h.");
         } else if (table != null) {
             Terminal.say("Records: " + counts.path("total").asLong());
@@ -140,7 +139,7 @@ public final class SearchCommand extends ServiceCommand {
     private void search(String text, long wanted, @Nullable RecordTable table)
             throws IOException, InterruptedException {
         if (walk(text, oldestFirst ? "asc" : "desc", null, wanted, records -> print(records, table))) {
-            Terminal.say("There may be more than these " + wanted + ": see -n.");
+            Terminal.say("The query may match more than these " + wanted + ": see -n.");
         }
     }
 
@@ -165,17 +164,17 @@ public final class SearchCommand extends ServiceCommand {
         return Json.mapper().readTree(record).path("sequence_id").asLong();
     }
 
-    private interface Taking {
+    private interface Consumer {
         void take(List<byte[]> records) throws IOException;
     }
 
     /**
      * Reads page by page.
      *
-     * @param cursor null for the beginning of that order
-     * @return whether there may be more than the wanted ones
+     * @param cursor null for the beginning of the order
+     * @return true if more records may match
      */
-    private boolean walk(String text, String order, @Nullable String cursor, long wanted, Taking taking)
+    private boolean walk(String text, String order, @Nullable String cursor, long wanted, Consumer consumer)
             throws IOException, InterruptedException {
         Map<String, @Nullable String> parameters = new LinkedHashMap<>();
         parameters.put("q", text.isBlank() ? null : text);
@@ -185,7 +184,7 @@ public final class SearchCommand extends ServiceCommand {
             parameters.put("limit", Long.toString(Math.min(left, LARGEST_PAGE)));
             Page<byte[]> page = PageReader.parse(
                     service.send(service.request(Connection.FEED + Connection.query(parameters)), Duration.ZERO));
-            taking.take(page.records());
+            consumer.take(page.records());
             left -= page.records().size();
             if (page.next() == null) {
                 return false;

@@ -9,19 +9,19 @@ import java.util.List;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
-/** A command that asks the service. */
+/** A command that sends requests to the service. */
 @RegisterForReflection
 abstract class ServiceCommand extends ClientCommand {
 
     @Mixin
     Connection service = new Connection();
 
-    /** A text of an answer, or another where it is null. */
+    /** A text of an answer, or a default for null. */
     static String text(JsonNode value, String otherwise) {
         return value.isNull() ? otherwise : value.asText();
     }
 
-    /** Redacts fields of a record, and waits as long as that takes. */
+    /** Redacts fields of a record, and waits for the answer. */
     void sendRedaction(String record, List<String> fields, String why) throws IOException, InterruptedException {
         ObjectNode body = Json.mapper().createObjectNode();
         fields.forEach(body.putArray("fields")::add);
@@ -33,14 +33,14 @@ abstract class ServiceCommand extends ClientCommand {
                 Duration.ZERO);
     }
 
-    /** A command of the administration that concerns one project. */
+    /** A command of the administration on one project. */
     @RegisterForReflection
     abstract static class OfProject extends ServiceCommand {
 
-        @Parameters(index = "0", paramLabel = "PROJECT", description = "Its id, or its name.")
+        @Parameters(index = "0", paramLabel = "PROJECT", description = "The id or the name of the project.")
         String project = "";
 
-        /** The project in the API. */
+        /** The project's path in the API. */
         final String path() {
             return "/v1/projects/" + Connection.segment(project);
         }

@@ -14,7 +14,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code stream}: feeds that are delivered elsewhere. */
+/** {@code stream}: delivers feeds to other systems. */
 @Command(
         name = "stream",
         mixinStandardHelpOptions = true,
@@ -31,7 +31,7 @@ import picocli.CommandLine.Parameters;
             StreamCommand.DeadLetters.class,
             StreamCommand.Delete.class
         },
-        description = "Delivers a feed elsewhere, with a token in ANNALS_TOKEN that has the scope stream.")
+        description = "Delivers a feed to another system. Needs a token in ANNALS_TOKEN with the scope stream.")
 @RegisterForReflection
 public final class StreamCommand {
 
@@ -55,7 +55,7 @@ public final class StreamCommand {
         };
     }
 
-    /** A command about one stream, or all. */
+    /** A command on streams. */
     @RegisterForReflection
     abstract static class OfStreams extends ServiceCommand {
 
@@ -65,7 +65,7 @@ public final class StreamCommand {
         }
     }
 
-    /** A command about one stream. */
+    /** A command on one stream. */
     @RegisterForReflection
     abstract static class OfStream extends OfStreams {
 
@@ -94,9 +94,8 @@ public final class StreamCommand {
     @Command(
             name = "set",
             mixinStandardHelpOptions = true,
-            description =
-                    "Makes a stream, or changes it: what is left out has its default, but for the secret, which stays"
-                            + " while the sink does.")
+            description = "Creates or changes a stream. An omitted option has its default. An omitted secret stays"
+                    + " while the sink stays.")
     @RegisterForReflection
     static final class Set extends OfStream {
 
@@ -111,7 +110,8 @@ public final class StreamCommand {
 
         @Option(
                 names = "--type",
-                description = "What the sink is, where its URL does not say it: otlp. Default of https://…: webhook.")
+                description =
+                        "The type of the sink, if its URL does not show it: otlp. Default for https://…: webhook.")
         @Nullable
         String type;
 
@@ -119,8 +119,8 @@ public final class StreamCommand {
                 names = "--secret-file",
                 paramLabel = "FILE",
                 description =
-                        "A file with the sink's secret: whsec_… of a webhook, the token of Splunk, the key of Datadog, the"
-                                + " password of a database, user:password of Kafka, headers of OTLP, ACCESS_KEY:SECRET_KEY of S3.")
+                        "A file with the sink's secret: whsec_… for a webhook, a token for Splunk, a key for Datadog, a"
+                                + " password for a database, user:password for Kafka, headers for OTLP, ACCESS_KEY:SECRET_KEY for S3.")
         @Nullable
         Path secretFile;
 
@@ -134,26 +134,24 @@ public final class StreamCommand {
         @Option(
                 names = "--on-refusal",
                 paramLabel = "WHAT",
-                description =
-                        "stop (the default) at a record that the sink refuses for good, or dead_letter: pass it by.")
+                description = "stop (the default) at a record that the sink refuses for good, or dead_letter: skip it.")
         @Nullable
         String onRefusal;
 
         @Option(
                 names = "--max-refusals",
                 paramLabel = "N",
-                description = "How often until that is for good. Default: 5.")
+                description = "The refusals until a record is refused for good. Default: 5.")
         @Nullable
         Integer maxRefusals;
 
-        @Option(names = "--cursor", description = "Where a new stream begins. Default: with the oldest record.")
+        @Option(names = "--cursor", description = "The place at which a new stream begins. Default: the oldest record.")
         @Nullable
         String cursor;
 
         @Option(
                 names = "--all-projects",
-                description =
-                        "Follows the feeds of all projects, with an admin's token; a stream keeps what it was made with.")
+                description = "Follows the feeds of all projects. Needs an admin's token, and cannot be changed later.")
         boolean allProjects;
 
         @Mixin
@@ -191,7 +189,7 @@ public final class StreamCommand {
                 throw new ClientFailure(
                         ClientFailure.USAGE,
                         "The file " + file + " (--secret-file) cannot be read ("
-                                + e.getClass().getSimpleName() + "). Name one that holds the sink's secret as text.");
+                                + e.getClass().getSimpleName() + "). Name a file with the sink's secret as text.");
             }
         }
 
@@ -216,7 +214,7 @@ public final class StreamCommand {
     @Command(
             name = "list",
             mixinStandardHelpOptions = true,
-            description = "Lists the streams of the project: name, state, lag, sink, and why one stands still.")
+            description = "Lists the streams of the project: name, state, lag, sink, and the last error.")
     @RegisterForReflection
     static final class Listing extends OfStreams {
 
@@ -230,10 +228,7 @@ public final class StreamCommand {
     }
 
     /** {@code stream show}. */
-    @Command(
-            name = "show",
-            mixinStandardHelpOptions = true,
-            description = "Shows all that is known of a stream, as JSON.")
+    @Command(name = "show", mixinStandardHelpOptions = true, description = "Shows a stream as JSON.")
     @RegisterForReflection
     static final class Show extends OfStream {
 
@@ -249,7 +244,7 @@ public final class StreamCommand {
             name = "test",
             mixinStandardHelpOptions = true,
             description =
-                    "Sends one record to the sink, and prints what it answers. Ends with 1 if it did not take it.")
+                    "Sends one record to the sink, and prints the answer. Exit code 1: the sink did not accept it.")
     @RegisterForReflection
     static final class Test extends OfStream {
 
@@ -264,7 +259,7 @@ public final class StreamCommand {
     }
 
     /** {@code stream pause}. */
-    @Command(name = "pause", mixinStandardHelpOptions = true, description = "Delivers no more until it is resumed.")
+    @Command(name = "pause", mixinStandardHelpOptions = true, description = "Pauses a stream until it is resumed.")
     @RegisterForReflection
     static final class Pause extends OfStream {
 
@@ -279,7 +274,7 @@ public final class StreamCommand {
     @Command(
             name = "resume",
             mixinStandardHelpOptions = true,
-            description = "Goes on after a pause or a stop, and tries again at once what has failed.")
+            description = "Continues after a pause or a stop, and repeats a failed delivery at once.")
     @RegisterForReflection
     static final class Resume extends OfStream {
 
@@ -294,7 +289,7 @@ public final class StreamCommand {
     @Command(
             name = "rewind",
             mixinStandardHelpOptions = true,
-            description = "Sets a stream to another place of the feed: it goes on with the record behind the cursor.")
+            description = "Moves a stream to another place of the feed. It continues with the record after the cursor.")
     @RegisterForReflection
     static final class Rewind extends OfStream {
 
@@ -307,8 +302,7 @@ public final class StreamCommand {
         @Option(
                 names = "--feed",
                 paramLabel = "PROJECT",
-                description =
-                        "The id of the project whose feed it is, for a stream of all projects. Default: all feeds.")
+                description = "The project's id, for a stream of all projects. Default: all feeds.")
         @Nullable
         String feed;
 
@@ -327,7 +321,7 @@ public final class StreamCommand {
     @Command(
             name = "feeds",
             mixinStandardHelpOptions = true,
-            description = "Lists the feeds that a stream follows: project, cursor, lag, and why one stands still.")
+            description = "Lists the feeds that a stream follows: project, cursor, lag, and the last error.")
     @RegisterForReflection
     static final class Feeds extends OfStream {
 
@@ -352,14 +346,14 @@ public final class StreamCommand {
     @Command(
             name = "dead-letters",
             mixinStandardHelpOptions = true,
-            description = "Lists the records that a stream has passed by: sequence id, id, when, why.")
+            description = "Lists the records that a stream has skipped: sequence id, id, time, reason.")
     @RegisterForReflection
     static final class DeadLetters extends OfStream {
 
         @Option(
                 names = "--feed",
                 paramLabel = "PROJECT",
-                description = "The id of the project whose feed it is, for a stream of all projects.")
+                description = "The project's id, for a stream of all projects.")
         @Nullable
         String feed;
 
@@ -382,7 +376,7 @@ public final class StreamCommand {
     @Command(
             name = "delete",
             mixinStandardHelpOptions = true,
-            description = "Deletes a stream with its cursor. What was delivered stays where it is.")
+            description = "Deletes a stream with its cursor. Delivered records stay at the sink.")
     @RegisterForReflection
     static final class Delete extends OfStream {
 

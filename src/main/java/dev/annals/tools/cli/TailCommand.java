@@ -24,9 +24,8 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
- * Prints records, each once and in order. A page is printed completely, then its cursor is saved. So a restart of the
- * service loses nothing and repeats nothing. After a crash of this program, {@code --cursor-file} continues with the page
- * that was being printed.
+ * Prints records, each once and in order. The cursor is saved after its page was printed. A restart of the service therefore loses and
+ * repeats nothing. After a crash of this program, {@code --cursor-file} repeats the page that was being printed.
  */
 @Command(
         name = "tail",
@@ -49,7 +48,7 @@ public final class TailCommand extends ServiceCommand {
             description = "Keep running, and print new records as they are committed.")
     boolean follow;
 
-    @Option(names = "-n", paramLabel = "COUNT", description = "How many of the newest records to print. Default: 10.")
+    @Option(names = "-n", paramLabel = "COUNT", description = "The number of newest records to print. Default: 10.")
     int newest = 10;
 
     @Option(names = "--from-start", description = "Begin with the oldest record that is left.")
@@ -66,21 +65,22 @@ public final class TailCommand extends ServiceCommand {
     @Nullable
     Path cursorFile;
 
-    @Option(names = "--json", description = "Print NDJSON, with every record as the service has it.")
+    @Option(names = "--json", description = "Print NDJSON: each record as the service stores it.")
     boolean json;
 
     @Option(
             names = "--verify",
-            description = "Print only what the log proves, and stop where it does not go on as it was. Needs --vkey and"
-                    + " --cursor-file: the newest checkpoint is kept beside it, in a file of the same name with"
-                    + " .checkpoint. Filters do not go with it.")
+            description =
+                    "Print only records that the log proves, and stop if the log does not continue. Needs --vkey and"
+                            + " --cursor-file; the newest checkpoint is kept beside that file, in a file of the same name with"
+                            + " .checkpoint. Filters cannot be used with it.")
     boolean verify;
 
     @Mixin
     PinnedKeys pinned = new PinnedKeys();
 
     private @Nullable FollowedLog log;
-    /** How many records the log had that was seen last; -1 before the first time. */
+    /** The size of the log in the newest checkpoint; -1 before the first one. */
     private long logSize = -1;
 
     private final OutputStream output = Terminal.output();
@@ -99,13 +99,13 @@ public final class TailCommand extends ServiceCommand {
             throw new ClientFailure(ClientFailure.USAGE, "--vkey and --witness need --verify.");
         }
         try {
-            Printed printed = new Printed(begin());
+            Printer printed = new Printer(begin());
             Follower<byte[]> follower = new Follower<>(this::read, printed);
             boolean more = follower.step();
-            // Also where there was nothing to print: the next start begins where this one did.
+            // Even if nothing was printed: the next start begins at the same place.
             remember(printed.cursor());
             if (follow) {
-                // Long polls are pause enough.
+                // Long polls need no further pause.
                 follower.run(Duration.ZERO);
             } else {
                 while (more) {
@@ -121,18 +121,18 @@ public final class TailCommand extends ServiceCommand {
                 case ClientFailure.REWOUND ->
                     instead(failure, "Begin with --from-start, or with --cursor=<a sequence id that you trust>");
                 case ClientFailure.EXPIRED ->
-                    instead(failure, "Begin with --from-start, which prints all that is left");
+                    instead(failure, "Begin with --from-start, which prints all records that are left");
                 default -> failure;
             };
         }
     }
 
-    /** What was printed, and up to where. */
-    private final class Printed implements Follower.Store<byte[]> {
+    /** The printed records, up to a cursor. */
+    private final class Printer implements Follower.Store<byte[]> {
 
         private @Nullable String place;
 
-        Printed(@Nullable String place) {
+        Printer(@Nullable String place) {
             this.place = place;
         }
 
@@ -149,7 +149,7 @@ public final class TailCommand extends ServiceCommand {
         }
     }
 
-    /** A failure with what to do. */
+    /** The failure with advice. */
     private ClientFailure instead(ClientFailure failure, String advice) {
         return new ClientFailure(
                 failure.exitCode(),
@@ -158,8 +158,7 @@ public final class TailCommand extends ServiceCommand {
     }
 
     /**
-     * The cursor to continue from; null for the oldest record that is left. Prints the newest records if no option says where to
-     * begin.
+     * The cursor to begin at; null for the oldest record that is left. Prints the newest records if no option names a place.
      */
     private @Nullable String begin() throws IOException, InterruptedException {
         if (cursorFile != null && Files.exists(cursorFile)) {
@@ -186,7 +185,7 @@ public final class TailCommand extends ServiceCommand {
         Page<byte[]> page = get(parameters, Duration.ZERO);
         String pollMore = page.pollMore();
         while (found.size() < newest) {
-            // Newest first: printed the other way round.
+            // The page has the newest first.
             for (byte[] record : page.records()) {
                 found.add(0, record);
             }
@@ -206,7 +205,7 @@ public final class TailCommand extends ServiceCommand {
             throw new ClientFailure(
                     ClientFailure.USAGE,
                     "--verify keeps the newest checkpoint beside the file of the cursor, and needs all records: add"
-                            + " --cursor-file, and leave the filters out.");
+                            + " --cursor-file, and omit the filters.");
         }
         FollowedLog begun = new FollowedLog(service, keys, pinned.policy());
         Path file = checkpointFile(cursorFile);
@@ -216,7 +215,7 @@ public final class TailCommand extends ServiceCommand {
             } catch (IllegalArgumentException e) {
                 throw new ClientFailure(
                         ClientFailure.USAGE,
-                        "The file " + file + " does not hold a checkpoint of this log: " + e.getMessage() + ".");
+                        "The file " + file + " does not contain a checkpoint of this log: " + e.getMessage() + ".");
             }
         }
         return begun;
@@ -226,7 +225,7 @@ public final class TailCommand extends ServiceCommand {
         return cursorFile.resolveSibling(cursorFile.getFileName() + ".checkpoint");
     }
 
-    /** Takes the newest checkpoint, and keeps it before anything of it is printed. */
+    /** Fetches the newest checkpoint, and saves it before its records are printed. */
     private void advance(FollowedLog followed) throws InterruptedException, IOException {
         FollowedLog.Seen newest = followed.advance();
         if (cursorFile != null) {
@@ -245,7 +244,7 @@ public final class TailCommand extends ServiceCommand {
         }
         if (place >= logSize) {
             followed.requireThatItGoesOn();
-            // The feed may have more already, of which the log hears within moments.
+            // The log follows the feed within moments.
             Thread.sleep(follow ? BEHIND.toMillis() : 0);
             return new Page<>(List.of(), null, "?cursor=" + from);
         }
@@ -257,7 +256,7 @@ public final class TailCommand extends ServiceCommand {
         return page;
     }
 
-    /** Returns when there are records behind a cursor. They are read again, with a proof. */
+    /** Returns when records after a cursor exist. They are read again with a proof. */
     private void awaitMore(String from) throws InterruptedException {
         Map<String, @Nullable String> parameters = new LinkedHashMap<>();
         parameters.put("cursor", from);
@@ -291,7 +290,7 @@ public final class TailCommand extends ServiceCommand {
                 text.write(Terminal.withoutControls(record));
                 text.write('\n');
             } else {
-                text.write(RecordLine.of(record).getBytes(StandardCharsets.UTF_8));
+                text.write(RecordTable.line(record).getBytes(StandardCharsets.UTF_8));
             }
         }
         text.writeTo(output);

@@ -13,14 +13,13 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** What a command prints. Records are hostile text: nothing in them may control a terminal or pass for another line. */
+/** Output of commands. Records are hostile text: they must not control a terminal or imitate other lines. */
 final class Terminal {
 
     private Terminal() {}
 
     /**
-     * Standard output, without a buffer, so that it fails once nobody reads it any more, and in UTF-8 whatever the locale.
-     * Then it throws {@link NobodyReads}.
+     * Standard output without a buffer, in UTF-8 whatever the locale. It throws {@link ClosedPipe} once its reader has closed it.
      */
     static OutputStream output() {
         return new OutputStream() {
@@ -36,10 +35,10 @@ final class Terminal {
                 try {
                     out.write(bytes, offset, length);
                 } catch (IOException e) {
-                    // The JVM tells it by the system's text alone, which has this word in most languages.
+                    // Only the system's text shows the cause. It contains this word in most languages.
                     if (e.getMessage() != null
                             && e.getMessage().toLowerCase(Locale.ROOT).contains("pipe")) {
-                        throw new NobodyReads(e);
+                        throw new ClosedPipe(e);
                     }
                     throw e;
                 }
@@ -47,13 +46,13 @@ final class Terminal {
         };
     }
 
-    /** Whoever read standard output has closed it, as {@code head} does. */
-    static final class NobodyReads extends IOException {
+    /** The reader of standard output has closed it, as {@code head} does. */
+    static final class ClosedPipe extends IOException {
 
         @Serial
         private static final long serialVersionUID = 1;
 
-        NobodyReads(IOException cause) {
+        ClosedPipe(IOException cause) {
             super(cause);
         }
     }
@@ -89,6 +88,11 @@ final class Terminal {
         return Arrays.stream(line.split("\t", -1)).map(Terminal::escaped).collect(Collectors.joining("\t"));
     }
 
+    /** A number and its noun, such as {@code 1 record}. */
+    static String count(long number, String noun) {
+        return number + " " + noun + (number == 1 ? "" : "s");
+    }
+
     /** Prints a sentence on standard error. */
     @SuppressWarnings("SystemOut") // a command line tool
     static void say(String sentence) {
@@ -107,9 +111,8 @@ final class Terminal {
     }
 
     /**
-     * Text in which every character is escaped that a terminal acts upon or does not show: controls (C0, C1, DEL), line and
-     * paragraph separators, characters that change the direction of text, other invisible characters except the joiner of
-     * emoji, and lone surrogates.
+     * Escapes characters that control a terminal or are invisible: controls (C0, C1, DEL), line and paragraph separators, characters
+     * that change the direction of text, other invisible characters except the joiner of emoji, and lone surrogates.
      */
     static String escaped(String text) {
         StringBuilder escaped = new StringBuilder(text.length() + 16);
@@ -130,7 +133,7 @@ final class Terminal {
         return escaped.toString();
     }
 
-    /** JSON with the same values, in which such characters are escaped. Its own line ends stay. */
+    /** Escapes such characters in JSON, without changing its values. Its line ends stay. */
     static String escapedJson(String json) {
         StringBuilder escaped = new StringBuilder(json.length() + 16);
         json.codePoints().forEach(c -> {
@@ -145,7 +148,7 @@ final class Terminal {
         return escaped.toString();
     }
 
-    /** JSON as the service sends it, with the same values and without DEL and the controls C1, on which terminals act. */
+    /** Escapes DEL and the controls C1, which control terminals, in the service's JSON. */
     static byte[] withoutControls(byte[] json) {
         for (int i = 0; i < json.length; i++) {
             boolean isC1 = json[i] == (byte) 0xC2 && i + 1 < json.length && json[i + 1] < (byte) 0xA0;

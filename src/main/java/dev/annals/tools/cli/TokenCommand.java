@@ -31,7 +31,7 @@ import picocli.CommandLine.Parameters;
 @RegisterForReflection
 public final class TokenCommand {
 
-    /** Only the token goes to standard output, for scripts. */
+    /** Standard output gets only the token, for scripts. */
     private static void show(JsonNode made) {
         String id = made.path("id").asText();
         Terminal.say("The token " + id + " is shown once:");
@@ -56,18 +56,21 @@ public final class TokenCommand {
                         "read, write, sequence, redact or link; of the project annals, audit or admin. Repeat it for more.")
         List<String> scopes = new ArrayList<>();
 
-        @Option(names = "--description", description = "What it is for.")
+        @Option(names = "--description", description = "The purpose of the token.")
         @Nullable
         String description;
 
-        @Option(names = "--expires-at", paramLabel = "TIME", description = "Such as 2030-01-01T00:00:00Z.")
+        @Option(
+                names = "--expires-at",
+                paramLabel = "TIME",
+                description = "The end of the token, such as 2030-01-01T00:00:00Z.")
         @Nullable
         String expiresAt;
 
         @Option(
                 names = "--address",
                 paramLabel = "NETWORK",
-                description = "From where it may be used, such as 192.0.2.0/24. Repeat it for more.")
+                description = "A network that may use the token, such as 192.0.2.0/24. Repeat it for more.")
         List<String> addresses = new ArrayList<>();
 
         @Override
@@ -114,8 +117,7 @@ public final class TokenCommand {
             if (token.path("expires_at").isNull()) {
                 return "valid";
             }
-            // Its end may be a moment ago by the service's clock and not by this one: then it is said with the next
-            // listing.
+            // The clocks of the service and of this machine may differ.
             String end = token.path("expires_at").asText();
             return (Instant.parse(end).isAfter(Instant.now()) ? "valid until " : "expired ") + end;
         }
@@ -126,8 +128,8 @@ public final class TokenCommand {
             name = "limit",
             mixinStandardHelpOptions = true,
             description =
-                    "Sets the limits of a token, within those of its project, and prints them. What is left out has no"
-                            + " limit of its own.")
+                    "Sets the limits of a token, within those of its project, and prints them. An omitted option is no"
+                            + " limit.")
     @RegisterForReflection
     static final class Limit extends ServiceCommand.OfProject {
 
@@ -161,7 +163,7 @@ public final class TokenCommand {
     @Command(
             name = "rotate",
             mixinStandardHelpOptions = true,
-            description = "Issues a token in the place of another, and prints it. The old one ends after the overlap.")
+            description = "Replaces a token by a new one, and prints it. The old one ends after the overlap.")
     @RegisterForReflection
     static final class Rotate extends ServiceCommand.OfProject {
 
@@ -172,7 +174,7 @@ public final class TokenCommand {
         @Option(
                 names = "--overlap",
                 paramLabel = "SECONDS",
-                description = "For how long the old one stays valid. Default: 86400, a day.")
+                description = "The time for which the old token stays valid. Default: 86400, a day.")
         int overlap = 86_400;
 
         @Override
@@ -190,7 +192,7 @@ public final class TokenCommand {
     @Command(
             name = "revoke",
             mixinStandardHelpOptions = true,
-            description = "Ends a token: it stops working everywhere within 5 seconds. It stays in the list.")
+            description = "Revokes a token, within 5 seconds everywhere. It stays in the list.")
     @RegisterForReflection
     static final class Revoke extends ServiceCommand.OfProject {
 

@@ -8,11 +8,11 @@ import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
 
-/** {@code whoami}: what the token in ANNALS_TOKEN is good for. */
+/** {@code whoami}: shows the token in ANNALS_TOKEN. */
 @Command(
         name = "whoami",
         mixinStandardHelpOptions = true,
-        description = "Shows the project and the scopes of the token in ANNALS_TOKEN, and until when it is valid.")
+        description = "Shows the project, the scopes and the end of the token in ANNALS_TOKEN.")
 @RegisterForReflection
 public final class WhoAmICommand extends ServiceCommand {
 

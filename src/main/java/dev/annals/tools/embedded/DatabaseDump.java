@@ -183,7 +183,7 @@ public final class DatabaseDump {
     private void requireThisDatabase(Path served, int tablespaces) throws IOException {
         if (!Files.isSameFile(served, cluster)) {
             throw new EmbeddedDatabaseException("The database in " + served + " answers at the address of the one in "
-                    + cluster + ". Start the service on the latter, and begin again.");
+                    + cluster + ". Start the service on that directory, and begin again.");
         }
         if (tablespaces > 0) {
             throw new EmbeddedDatabaseException("The database in " + cluster

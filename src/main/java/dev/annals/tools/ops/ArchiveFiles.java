@@ -24,8 +24,7 @@ import java.util.regex.Matcher;
 import java.util.zip.ZipException;
 
 /**
- * Files of an archive that follow one another: each is what the log has signed, and the log of each goes on as that of the one
- * before.
+ * Consecutive files of an archive. Each is as the log has signed it, and its log continues the log of the file before.
  *
  * @param files in the order of their records
  */
@@ -34,13 +33,13 @@ record ArchiveFiles(List<Checked> files) {
     private static final int MOST_FINDINGS = 10;
 
     /**
-     * A file that is what the log has signed.
+     * A verified file.
      *
      * @param project of the log
      * @param name of the project, which nothing proves
-     * @param before stands for the records of the log before those of the file
-     * @param through stands for those up to its last one
-     * @param behind stands for those behind it
+     * @param before the tree of the records before those of the file
+     * @param through the tree of the records up to its last one
+     * @param behind the tree of the records after it
      */
     record Checked(
             Path path,
@@ -64,7 +63,7 @@ record ArchiveFiles(List<Checked> files) {
     /**
      * Reads all files from beginning to end.
      *
-     * @throws IllegalArgumentException if one is not what the log has signed, or they do not follow one another
+     * @throws IllegalArgumentException if a file is not what the log has signed, or the files are not consecutive
      */
     static ArchiveFiles check(List<Path> paths, List<VerifierKey> keys) throws IOException {
         List<Checked> files = new ArrayList<>();
@@ -81,7 +80,7 @@ record ArchiveFiles(List<Checked> files) {
     private static void requireNext(Checked before, Checked next) {
         if (!next.project.equals(before.project)) {
             throw new IllegalArgumentException("The files " + before.path + " and " + next.path
-                    + " are of different projects: restore each into a database of its own.");
+                    + " belong to different projects: restore each into a database of its own.");
         }
         if (next.first() > before.last() + 1) {
             throw new IllegalArgumentException("The records " + (before.last() + 1) + " to " + (next.first() - 1)
@@ -93,16 +92,16 @@ record ArchiveFiles(List<Checked> files) {
                     + " have some of the same records: name one of them.");
         }
         if (!next.before.hashes().equals(before.through.hashes())) {
-            throw new IllegalArgumentException("The log of " + next.path + " does not continue that of " + before.path
-                    + ": they are not of the same history.");
+            throw new IllegalArgumentException("The log of " + next.path + " does not continue the log of "
+                    + before.path + ": they have different histories.");
         }
     }
 
     /**
      * Reads a file.
      *
-     * @param taker of its records; it is good for nothing if this throws
-     * @throws IllegalArgumentException if it is not what the log has signed
+     * @param taker gets its records, which are unverified until this returns
+     * @throws IllegalArgumentException if the file is not what the log has signed
      */
     static Checked read(Path path, List<VerifierKey> keys, BiConsumer<String, ProvedRecord> taker) throws IOException {
         List<String> findings = new ArrayList<>();

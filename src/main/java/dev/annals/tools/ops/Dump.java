@@ -16,14 +16,13 @@ import org.eclipse.microprofile.config.Config;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** {@code dump}: a backup of the service's own database, while it serves. */
+/** {@code dump}: backs up the embedded database while the service runs. */
 @Command(
         name = "dump",
         mixinStandardHelpOptions = true,
-        description =
-                "Copies the service's own database in ANNALS_DATA_DIR into a file, while the service runs or not. Exit"
-                        + " code 0: the file is complete and on disk. The key of the logs is not in it. For a database of your own use"
-                        + " pg_dump.")
+        description = "Copies the embedded database in ANNALS_DATA_DIR into a file, while the service runs or not. Exit"
+                + " code 0: the file is complete and on disk. It does not contain the key of the logs. For a database of your"
+                + " own use pg_dump.")
 @RegisterForReflection
 @SuppressWarnings("SystemOut") // a command line tool
 public final class Dump implements Callable<Integer> {
@@ -34,7 +33,7 @@ public final class Dump implements Callable<Integer> {
 
     @Parameters(
             paramLabel = "FILE|DIR",
-            description = "The file to make, or a directory in which one is made that is named for the time.")
+            description = "The file to write, or a directory for a file that is named for the time.")
     Path target = Path.of(".");
 
     private int told;
@@ -47,16 +46,16 @@ public final class Dump implements Callable<Integer> {
         Path file = Files.isDirectory(target) ? target.resolve(NAME.format(Instant.now())) : target;
         long size = DatabaseDump.write(EmbeddedDatabase.configuredDirectory(config), file, this::tell);
         System.out.println("The dump " + file + " is complete: " + ((size + (1 << 20) - 1) >> 20)
-                + " MB. annals restore puts it back. Keep the log-key apart from it.");
+                + " MB. annals restore restores it. Keep the log-key apart from it.");
         return 0;
     }
 
-    /** @throws IllegalArgumentException if a database is named, which PostgreSQL's own programs are for */
+    /** @throws IllegalArgumentException if a database is configured; PostgreSQL's own programs are for that */
     static void requireOwnDatabase(Config config, String program) {
         if (DatabaseUrl.configured(config).isPresent()) {
             throw new IllegalArgumentException(
-                    "ANNALS_DATABASE_URL names a database, and this is for the service's own: use " + program
-                            + ", as docs/operating.md says, or unset it.");
+                    "ANNALS_DATABASE_URL names a database, but this command is for the embedded one: use " + program
+                            + ", as docs/operating.md shows, or unset it.");
         }
     }
 

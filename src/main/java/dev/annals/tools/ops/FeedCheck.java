@@ -2,6 +2,8 @@ package dev.annals.tools.ops;
 
 import dev.annals.kernel.database.Sql;
 import dev.annals.proof.Checkpoint;
+import dev.annals.proof.CompactRange;
+import dev.annals.proof.Note;
 import dev.annals.tools.command.Progress;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -13,18 +15,18 @@ import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Looks for what breaks one project's feed, or a stretch of it. */
+/** Checks a project's feed, or a part of it. */
 final class FeedCheck {
 
     private static final Sql CHOOSE_CHECK_PLAN = Sql.named("tools/ops/choose_check_plan");
     private static final Sql VERIFY_PROJECT = Sql.named("tools/ops/verify_project");
     private static final int FETCHED_ROWS = 200;
-    /** A feed of so few places is checked sooner than a plan is made for it. */
+    /** A feed with so few places needs no plan for large tables. */
     private static final int FEW_PLACES = 1_000;
 
     /**
-     * The joins read whole tables, or a stretch of them; compiling them takes longer. Times and names show in the expressions of the
-     * schema.
+     * The joins read large parts of tables; compiling them would take longer. Time zone and search path appear in the schema's
+     * expressions.
      */
     private static final List<String> SETTINGS = List.of(
             "work_mem = '64MB'",
@@ -40,7 +42,7 @@ final class FeedCheck {
     private final Consumer<String> print;
     private final Progress progress;
 
-    /** @param findings how many to print of each kind of reading; what is beyond may be counted, or not be looked for */
+    /** @param findings the number to print for each kind of check; more may be counted, or left out */
     FeedCheck(Connection connection, UUID projectId, int findings, Consumer<String> print, Progress progress) {
         this.connection = connection;
         this.projectId = projectId;
@@ -50,21 +52,49 @@ final class FeedCheck {
     }
 
     /**
-     * What is looked at: the records behind one and up to another, in whole appends.
+     * The records to check, in whole appends.
      *
      * @param since the sequence id before the first
-     * @param through the last; null: the feed's
+     * @param through the last sequence id; null for the end of the feed
      */
-    record Stretch(long since, @Nullable Long through) {
+    record Range(long since, @Nullable Long through) {
 
-        static final Stretch WHOLE = new Stretch(0, null);
+        static final Range WHOLE = new Range(0, null);
 
         boolean whole() {
             return since == 0 && through == null;
         }
     }
 
-    /** Begins to read, all of it as of one moment. */
+    /**
+     * A project that is a restored archive.
+     *
+     * @param signed the checkpoint of the original log
+     * @param before the tree of the log's records before them
+     * @param behind the tree of the log's records after them
+     */
+    private record RestoredArchive(Checkpoint signed, CompactRange before, CompactRange behind) {
+
+        private static final Sql FIND_RESTORED_ARCHIVE = Sql.named("tools/ops/find_restored_archive");
+
+        /** The restored archive that a project is; null if it is none. */
+        static @Nullable RestoredArchive find(Connection connection, UUID projectId) throws SQLException {
+            try (PreparedStatement select =
+                            FIND_RESTORED_ARCHIVE.bind("project_id", projectId).prepare(connection);
+                    ResultSet row = select.executeQuery()) {
+                if (!row.next()) {
+                    return null;
+                }
+                Checkpoint signed = Checkpoint.of(Note.parse(row.getString("checkpoint")));
+                return new RestoredArchive(
+                        signed,
+                        CompactRange.of(0, row.getLong("first_sequence_id") - 1, row.getBytes("left_hashes")),
+                        CompactRange.of(row.getLong("last_sequence_id"), signed.size(), row.getBytes("right_hashes")));
+            }
+        }
+    }
+
+    /** Begins a transaction that reads everything as of one moment. */
     static void begin(Connection connection) throws SQLException {
         connection.setAutoCommit(false);
         try (Statement begin = connection.createStatement()) {
@@ -76,23 +106,23 @@ final class FeedCheck {
     }
 
     /**
-     * Whether places follow each other, belong to records, and records to places; and whether what is derived has all of it.
+     * Checks that places are consecutive, that places and records belong to each other, and that derived tables are complete.
      *
-     * @return how many findings there were
+     * @return the number of findings
      */
-    int places(Stretch stretch) throws SQLException {
+    int places(Range range) throws SQLException {
         progress.show(projectId + ": places");
-        choosePlan(stretch);
+        choosePlan(range);
         int found = 0;
         try (PreparedStatement select = VERIFY_PROJECT
                 .bind("project_id", projectId)
-                .bind("whole", stretch.whole())
-                .bind("since", stretch.since())
-                .bind("through", stretch.through())
+                .bind("whole", range.whole())
+                .bind("since", range.since())
+                .bind("through", range.through())
                 .bind("most", findings + 1L)
                 .prepare(connection)) {
-            // With auto-commit off, the driver fetches as it is read, and not all at once. But what is fetched in parts
-            // PostgreSQL reads with one process.
+            // With a fetch size the driver reads in parts, and PostgreSQL uses one process. Without, it reads all at
+            // once.
             select.setFetchSize(findings < FETCHED_ROWS ? 0 : FETCHED_ROWS);
             try (ResultSet rows = select.executeQuery()) {
                 while (rows.next()) {
@@ -108,38 +138,38 @@ final class FeedCheck {
         return found;
     }
 
-    private void choosePlan(Stretch stretch) throws SQLException {
+    private void choosePlan(Range range) throws SQLException {
         try (PreparedStatement choose = CHOOSE_CHECK_PLAN
                 .bind("project_id", projectId)
-                .bind("whole", stretch.whole())
+                .bind("whole", range.whole())
                 .bind("few", FEW_PLACES)
                 .prepare(connection)) {
             choose.execute();
         }
     }
 
-    /** Whether records are as their log has taken them in, by what the database itself says of the log. */
-    int records(Stretch stretch) throws SQLException {
+    /** Compares records with their log, by the tree in the database. */
+    int records(Range range) throws SQLException {
         RestoredArchive archive = RestoredArchive.find(connection, projectId);
         if (archive != null) {
-            // Nothing is stored of its parts: the first stretch has it compared as a whole.
-            return stretch.since() <= archive.before().end() ? compare(archive, archive.signed()) : 0;
+            // Its parts have no hashes: the first part compares all of it.
+            return range.since() <= archive.before().end() ? compare(archive, archive.signed()) : 0;
         }
         Checkpoint stored = SignedRecords.stored(connection, projectId);
         if (stored == null) {
             return 0;
         }
         SignedRecords records = new SignedRecords(connection, projectId, stored, progress);
-        return stretch.whole()
+        return range.whole()
                 ? records.compare(findings, print)
-                : records.compare(stretch.since(), stretch.through(), findings, print);
+                : records.compare(range.since(), range.through(), findings, print);
     }
 
-    /** Whether records are as their log has taken them in, by a checkpoint that somebody has kept. */
+    /** Compares records with their log, by a checkpoint that a reader has kept. */
     int records(Checkpoint signed) throws SQLException {
         RestoredArchive archive = RestoredArchive.find(connection, projectId);
         if (archive != null && archive.signed().size() != signed.size()) {
-            print.accept("this is a restored archive: of the log, it knows what was signed with "
+            print.accept("this is a restored archive: it knows the checkpoint of the log with "
                     + archive.signed().size() + " records, and not with " + signed.size());
             return 1;
         }

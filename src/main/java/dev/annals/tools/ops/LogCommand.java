@@ -19,13 +19,13 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code log}: what an operator does with the logs that readers verify. */
+/** {@code log}: manages the logs that readers verify. */
 @Command(
         name = "log",
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {LogCommand.Keygen.class, LogCommand.Resume.class, LogCommand.NextEpoch.class},
-        description = "Makes the key of the logs that readers verify, and lets logs that were halted go on.")
+        description = "Creates the key of the logs that readers verify, and continues halted logs.")
 @RegisterForReflection
 @SuppressWarnings("SystemOut") // a command line tool
 public final class LogCommand {
@@ -34,17 +34,17 @@ public final class LogCommand {
     private static final Sql END_LOG = Sql.named("tools/ops/end_log");
     private static final Sql FORGET_TREE = Sql.named("tools/ops/forget_tree");
 
-    /** {@code log keygen}: makes a key. */
+    /** {@code log keygen}: creates a key. */
     @Command(
             name = "keygen",
             mixinStandardHelpOptions = true,
             description =
-                    "Makes a new secret, from which the keys of all logs are derived, in a new file that only its owner"
-                            + " can read. ANNALS_LOG_KEY_FILE names it to the service.")
+                    "Creates the secret from which the keys of all logs are derived, in a new file that only its owner"
+                            + " can read. Set ANNALS_LOG_KEY_FILE of the service to this file.")
     @RegisterForReflection
     static final class Keygen implements Callable<Integer> {
 
-        @Parameters(paramLabel = "<file>", description = "The file to make; it must not exist.")
+        @Parameters(paramLabel = "<file>", description = "The file to write; it must not exist.")
         Path file = Path.of("log-key");
 
         @Override
@@ -55,20 +55,20 @@ public final class LogCommand {
                 throw new IllegalArgumentException(
                         file + " exists already, and a key is never overwritten. Name another file.", e);
             }
-            System.out.println(
-                    "The new key is in " + file + ". Set ANNALS_LOG_KEY_FILE to it, and keep a copy where no copy of"
-                            + " the database is: who has both can forge what readers verify.");
+            System.out.println("The new key is in " + file
+                    + ". Set ANNALS_LOG_KEY_FILE to it, and keep a copy apart from copies of"
+                    + " the database: both together allow forging what readers verify.");
             return 0;
         }
     }
 
-    /** {@code log resume}: lets a log go on as it was. */
+    /** {@code log resume}: continues a halted log. */
     @Command(
             name = "resume",
             mixinStandardHelpOptions = true,
             description =
-                    "Lets logs that are halted be signed again, once the cause is gone: after a planned promotion or move,"
-                            + " or when the records are restored. If the service finds the same cause again, it halts it again. Needs"
+                    "Signs halted logs again, once the cause is gone: after a planned promotion or move, or when the"
+                            + " records are restored. If the cause is still there, the service halts the log again. Needs"
                             + " the database's owner.")
     @RegisterForReflection
     static final class Resume implements Callable<Integer> {
@@ -76,7 +76,7 @@ public final class LogCommand {
         @Option(
                 names = "--project",
                 paramLabel = "<project>",
-                description = "Only the log of this project, by its name or id. Default: all that are halted.")
+                description = "Only the log of this project, by its name or id. Default: all halted logs.")
         @Nullable
         String project;
 
@@ -86,13 +86,13 @@ public final class LogCommand {
         }
     }
 
-    /** {@code log next-epoch}: ends a log that cannot go on, and begins another one. */
+    /** {@code log next-epoch}: ends a log that cannot continue, and begins another one. */
     @Command(
             name = "next-epoch",
             mixinStandardHelpOptions = true,
             description =
-                    "Ends a log that cannot go on as it was signed, and begins the next one: with a name and a key of its own,"
-                            + " for which readers have to decide anew. The last checkpoint stays on show. Needs the database's owner.")
+                    "Ends a log that cannot continue as it was signed, and begins the next one, with a name and a key of its own"
+                            + " that readers have to accept. The last checkpoint can still be read. Needs the database's owner.")
     @RegisterForReflection
     static final class NextEpoch implements Callable<Integer> {
 
@@ -100,19 +100,19 @@ public final class LogCommand {
                 names = "--project",
                 paramLabel = "<project>",
                 required = true,
-                description = "The project whose log it is, by its name or id.")
+                description = "The project of the log, by its name or id.")
         String project = "";
 
         @Option(
                 names = "--anew",
                 description =
-                        "Make the tree anew, of the records as they are now: where records or tiles were changed.")
+                        "Build the tree anew from the records as they are now, after records or tiles were changed.")
         boolean anew;
 
         @Option(
                 names = "--reason",
                 paramLabel = "<text>",
-                description = "Why, for readers, where the log is not halted. Default: ${DEFAULT-VALUE}.")
+                description = "The reason for readers, if the log is not halted. Default: ${DEFAULT-VALUE}.")
         String reason = "ended by an operator";
 
         @Override
@@ -127,12 +127,12 @@ public final class LogCommand {
         } catch (SQLException e) {
             throw new IllegalArgumentException(
                     "The log cannot be changed: " + e.getMessage()
-                            + ". It takes the owner of the schema, which annals migrate has brought up to date.",
+                            + ". Connect as the owner of the schema, after annals migrate.",
                     e);
         }
     }
 
-    /** Gives the exit code. */
+    /** Returns the exit code. */
     static int resume(DatabaseUrl database, @Nullable String project) throws SQLException {
         try (Connection connection = database.connect();
                 PreparedStatement resume = RESUME_LOG
@@ -143,24 +143,24 @@ public final class LogCommand {
                 System.err.println(
                         project == null
                                 ? "No log is halted."
-                                : "The log of " + project + " is not halted, or not there.");
+                                : "The log of " + project + " is not halted, or does not exist.");
                 return 1;
             }
             do {
-                System.out.println("The log of " + row.getString("name") + " goes on. It was halted because "
+                System.out.println("The log of " + row.getString("name") + " continues. It was halted because "
                         + row.getString("halted") + ".");
             } while (row.next());
             return 0;
         }
     }
 
-    /** Gives the exit code. */
+    /** Returns the exit code. */
     static int nextEpoch(DatabaseUrl database, String named, boolean anew, String reason) throws SQLException {
         try (Connection connection = database.connect()) {
             connection.setAutoCommit(false);
             UUID project = Verify.find(connection, named);
             if (anew) {
-                // In the order in which the projection locks them.
+                // First, because the projection locks in this order.
                 try (PreparedStatement forget =
                         FORGET_TREE.bind("project_id", project).prepare(connection)) {
                     forget.executeUpdate();

@@ -19,22 +19,23 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * {@code migrate}: brings a database's schema up to date, and exits. With it, the instances that serve only need a user that
- * may become {@code annals_service}, with {@code annals.database.migrate-at-start} turned off.
+ * {@code migrate}: updates a database's schema, and exits. The service then only needs a user that may become {@code
+ * annals_service}, with {@code annals.database.migrate-at-start} turned off.
  */
 @Command(
         name = "migrate",
         mixinStandardHelpOptions = true,
-        description = "Brings the schema of the database that ANNALS_DATABASE_URL names up to date, and ends. The user"
-                + " needs to own the database and to create roles. Exit code 0: it is up to date.")
+        description =
+                "Updates the schema of the database in ANNALS_DATABASE_URL. The user has to own the database and may"
+                        + " have to create roles. Exit code 0: the schema is up to date.")
 @RegisterForReflection
 public final class Migrate implements Callable<Integer> {
 
     @Option(
             names = "--service-user",
             paramLabel = "<role>",
-            description = "A role that may log in and shall serve: it becomes a member of annals_service, which can"
-                    + " change neither records nor the schema.")
+            description = "The login role of the service. It becomes a member of annals_service, which cannot"
+                    + " change records or the schema.")
     @Nullable
     String serviceUser;
 
@@ -42,14 +43,14 @@ public final class Migrate implements Callable<Integer> {
     public Integer call() {
         DatabaseUrl database = DatabaseUrl.configured(StartSettings.read())
                 .orElseThrow(() -> new IllegalArgumentException("Name the database in ANNALS_DATABASE_URL. The"
-                        + " service's own is migrated whenever it starts."));
+                        + " embedded database is migrated at each start."));
         DatabaseCheck.requireServer(database);
         System.setProperty("annals.database.migrate-at-start", "true");
         InQuarkus.run(() -> finish(database));
         return 0;
     }
 
-    /** Runs once Quarkus has started, and so has migrated. */
+    /** Runs after Quarkus has migrated. */
     @SuppressWarnings("SystemOut") // a command line tool
     private int finish(DatabaseUrl database) throws SQLException {
         if (serviceUser != null) {

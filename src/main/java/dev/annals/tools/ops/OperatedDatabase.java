@@ -12,25 +12,25 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.eclipse.microprofile.config.Config;
 
-/** The database that an operator's command works on. */
+/** The database of an operator's command. */
 final class OperatedDatabase {
 
     private OperatedDatabase() {}
 
-    /** What is done with it. */
+    /** Work on the database. */
     interface Work {
         int run(DatabaseUrl database) throws SQLException;
     }
 
-    /** Without Quarkus nothing says what is to be logged, and its log manager would print everything at the end. */
+    /** Without Quarkus, its log manager would print all levels at the end. */
     static void logOnlyErrors() {
         Logger.getLogger("").setLevel(Level.SEVERE);
     }
 
     /**
-     * Runs on the database that ANNALS_DATABASE_URL names, or on the service's own, which is started for it unless it runs.
+     * Works on the database in ANNALS_DATABASE_URL, or on the embedded one, which is started unless it runs.
      *
-     * @throws IllegalArgumentException if there is none
+     * @throws IllegalArgumentException without a database
      */
     static int run(Work work) throws SQLException {
         Config config = StartSettings.read();
@@ -41,7 +41,7 @@ final class OperatedDatabase {
         Path directory = EmbeddedDatabase.configuredDirectory(config);
         if (!Files.exists(directory)) {
             throw new IllegalArgumentException("There is no database in " + directory
-                    + ": set ANNALS_DATABASE_URL, or ANNALS_DATA_DIR to the directory of the service's own.");
+                    + ": set ANNALS_DATABASE_URL, or ANNALS_DATA_DIR to the directory of the embedded database.");
         }
         logOnlyErrors();
         try (RunningDatabase database = RunningDatabase.in(directory)) {

@@ -17,28 +17,27 @@ import org.jboss.logmanager.ExtLogRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps an outage of the database from flooding the log. Each request that fails, each connection that breaks, and each piece of
- * background work reports it, and the client of the database reports some of it a second time, as a programming error. Of
- * warnings and errors with the same cause, one line is logged per interval, without a stack trace, and the next one says how many
- * there were. Whatever is not about the database passes as it is. Safe for any thread.
+ * Keeps an outage of the database from flooding the log. Each failed request, broken connection and background task logs a failure,
+ * and the client of the database logs some twice. This filter passes one warning or error per cause and interval, without a stack
+ * trace; the next one counts the dropped lines. Other failures pass unchanged. Safe for any thread.
  */
 @LoggingFilter(name = "outages")
 public final class OutageLog implements Filter {
 
     static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int MAX_CAUSES = 200;
-    /** Where a failure was caused by another one and so on, as far as anybody looks. */
+    /** The depth of causes to look at. */
     private static final int DEPTH = 10;
 
     private final LongSupplier clock;
-    private final Map<String, Said> said = new HashMap<>();
+    private final Map<String, LoggedCause> logged = new HashMap<>();
 
-    private static final class Said {
+    private static final class LoggedCause {
         long at;
         long more;
     }
 
-    /** Made by Quarkus. */
+    /** For Quarkus. */
     public OutageLog() {
         this(System::nanoTime);
     }
@@ -64,18 +63,18 @@ public final class OutageLog implements Filter {
         return true;
     }
 
-    /** How many lines were left out since the last one; -1 if this one is to be left out, too. */
+    /** The lines dropped since the last one; -1 if this one is to be dropped. */
     private synchronized long moreSince(String key) {
         long now = clock.getAsLong();
-        Said before = said.get(key);
+        LoggedCause before = logged.get(key);
         if (before == null) {
-            if (said.size() >= MAX_CAUSES) {
-                said.values().removeIf(old -> now - old.at >= INTERVAL_NANOS);
+            if (logged.size() >= MAX_CAUSES) {
+                logged.values().removeIf(old -> now - old.at >= INTERVAL_NANOS);
             }
-            if (said.size() < MAX_CAUSES) {
-                Said first = new Said();
+            if (logged.size() < MAX_CAUSES) {
+                LoggedCause first = new LoggedCause();
                 first.at = now;
-                said.put(key, first);
+                logged.put(key, first);
                 return 0;
             }
             return -1;
@@ -103,7 +102,7 @@ public final class OutageLog implements Filter {
     private static @Nullable Throwable outage(LogRecord entry, @Nullable Throwable failure) {
         Throwable cause = failure;
         for (int depth = 0; cause != null && depth < DEPTH; depth++) {
-            // What a promise says that was kept by an answer and by the end of its connection.
+            // Vert.x: an answer and the end of its connection have both completed one promise.
             boolean twice =
                     cause instanceof IllegalStateException && "Result is already complete".equals(cause.getMessage());
             if (twice || (!isOfAnythingElse(entry, cause) && DatabaseFailure.isTransient(cause))) {
@@ -114,13 +113,13 @@ public final class OutageLog implements Filter {
         return null;
     }
 
-    /** What the service itself reports of a bare IOException may come from anywhere. */
+    /** A bare IOException that the service logs may come from anywhere. */
     private static boolean isOfAnythingElse(LogRecord entry, Throwable cause) {
         boolean own = entry.getLoggerName() != null && entry.getLoggerName().startsWith("dev.annals.");
         return cause instanceof FileSystemException || (own && cause.getClass() == IOException.class);
     }
 
-    /** Texts of the service's own are formats, the same for all records; those of libraries may name what they are about. */
+    /** A format is the same for all lines; a text of a library may contain details. */
     private static String key(LogRecord entry, Throwable cause) {
         boolean format = entry.getParameters() != null && entry.getParameters().length > 0;
         String state = cause instanceof PgException error ? error.getSqlState() : "";
@@ -154,7 +153,7 @@ public final class OutageLog implements Filter {
             record.setThrown(null);
         }
         if (more > 0) {
-            text += " (and " + more + " times more since this was last said)";
+            text += " (and " + more + " times more since the last line)";
         }
         record.setMessage(text, ExtLogRecord.FormatStyle.NO_FORMAT);
     }

@@ -16,15 +16,15 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
- * What a load balancer or a container platform asks on the API's port: whether the service is alive, has started and is
- * ready. The answer is 200, or a problem with 503. Details are only on the management port, at {@code /q/health}.
+ * Health checks on the API's port for load balancers and container platforms: live, started and ready. The answer is 200, or a
+ * problem with 503. Only the management port shows details, at {@code /q/health}.
  */
 @Path("/q/health")
 @Requires(token = false)
 @Singleton
 public class PublicHealth {
 
-    /** Anyone may ask, and readiness asks the database. However many ask, the database is asked twice per second. */
+    /** Checks need no token, and readiness queries the database: at most twice per second. */
     private static final Duration SHARED_FOR = Duration.ofMillis(500);
 
     private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -43,7 +43,7 @@ public class PublicHealth {
         AtomicLong freshUntil = new AtomicLong();
         return Uni.createFrom()
                 .deferred(() -> {
-                    // While a check is in flight, everyone waits for it: an expired one would be cancelled.
+                    // All requests share a check in flight: an expired one would be cancelled.
                     freshUntil.set(Long.MAX_VALUE);
                     return check.get();
                 })
@@ -58,21 +58,21 @@ public class PublicHealth {
                 .until(() -> System.nanoTime() > freshUntil.get());
     }
 
-    /** Whether the process works; if not, it should be restarted. */
+    /** Live: if not, the process should be restarted. */
     @GET
     @Path("live")
     public Uni<Response> live() {
         return live.map(PublicHealth::answer);
     }
 
-    /** Whether to send requests here. */
+    /** Ready for requests. */
     @GET
     @Path("ready")
     public Uni<Response> ready() {
         return ready.map(PublicHealth::answer);
     }
 
-    /** Whether the start has finished. */
+    /** Started. */
     @GET
     @Path("started")
     public Uni<Response> started() {
@@ -83,8 +83,8 @@ public class PublicHealth {
         if (!up) {
             throw new ProblemException(
                     ProblemType.UNAVAILABLE,
-                    "This instance takes no requests now: try again, or ask another. Its operator sees why at /q/health"
-                            + " on the management port.");
+                    "This instance accepts no requests now: try again, or use another instance. /q/health on the management"
+                            + " port shows the cause to its operator.");
         }
         return Response.ok("{\"status\":\"UP\"}", MediaType.APPLICATION_JSON_TYPE)
                 .header("Cache-Control", "no-store")

@@ -11,13 +11,13 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code rebuild}: derives state anew from its events. */
+/** {@code rebuild}: derives state from its events. */
 @Command(
         name = "rebuild",
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "COMMAND",
         subcommands = RebuildCommand.Administration.class,
-        description = "Derives what follows from a feed anew, and compares it with what is stored.")
+        description = "Derives state from a feed anew, and compares it with the stored state.")
 @RegisterForReflection
 public final class RebuildCommand {
 
@@ -28,8 +28,8 @@ public final class RebuildCommand {
             name = "administration",
             mixinStandardHelpOptions = true,
             description =
-                    "Derives projects, tokens, grants and holds anew from the feed of the project annals, and names each"
-                            + " difference to their tables. Needs the database's owner. Exit code 0: there is none; 1: there are"
+                    "Derives projects, tokens, grants and holds from the feed of the project annals, and prints each"
+                            + " difference to their tables. Needs the database's owner. Exit code 0: no differences; 1:"
                             + " some.")
     @RegisterForReflection
     static final class Administration implements Callable<Integer> {

@@ -12,13 +12,13 @@ import org.eclipse.microprofile.config.Config;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** {@code restore}: puts a dump back. */
+/** {@code restore}: restores a dump of the embedded database. */
 @Command(
         name = "restore",
         mixinStandardHelpOptions = true,
         description =
-                "Makes the service's own database in ANNALS_DATA_DIR, which has to be empty or not there, from a file of"
-                        + " annals dump. Every file in it is compared with its checksum. Exit code 0: all of it is restored; otherwise"
+                "Creates the embedded database from a file of annals dump in ANNALS_DATA_DIR, which has to be empty or"
+                        + " missing. Compares every file with its checksum. Exit code 0: everything is restored; otherwise"
                         + " nothing is.")
 @RegisterForReflection
 @SuppressWarnings("SystemOut") // a command line tool
@@ -41,7 +41,7 @@ public final class Restore implements Callable<Integer> {
         }
         System.out.println(
                 files + " files are restored in " + directory + ". Logs that readers verify stay halted until you"
-                        + " decide, once their key is there: annals log resume if nothing was recorded after the dump, otherwise annals"
+                        + " decide, once their key exists: annals log resume if nothing was recorded after the dump, otherwise annals"
                         + " log next-epoch.");
         return 0;
     }

@@ -83,7 +83,7 @@ public final class RestoreArchive implements Callable<Integer> {
             DatabaseCheck.requireServer(database);
         } else {
             EmbeddedDatabase own = EmbeddedDatabase.start(EmbeddedDatabase.configuredDirectory(config));
-            // Once Quarkus has ended.
+            // The hook runs after Quarkus has ended.
             Runtime.getRuntime().addShutdownHook(new Thread(own::close, "annals-embedded-database"));
             database = own.url();
             System.setProperty(DatabaseUrlConfigSource.DATABASE_URL, database.withPassword());
@@ -94,7 +94,7 @@ public final class RestoreArchive implements Callable<Integer> {
         return 0;
     }
 
-    /** Runs once Quarkus has migrated. Gives the exit code. */
+    /** Runs after Quarkus has migrated, and returns the exit code. */
     private int restore(DatabaseUrl database, ArchiveFiles files, List<VerifierKey> keys) throws IOException {
         try (Connection connection = database.connect()) {
             restore(connection, files, keys);
@@ -108,11 +108,11 @@ public final class RestoreArchive implements Callable<Integer> {
                 "The records " + files.oldest().first() + " to "
                         + files.newest().last() + " of project "
                         + files.oldest().project()
-                        + " are restored, as the log has signed them. This is a copy: it takes no more records, and signs nothing.");
+                        + " are restored, as the log has signed them. This is a copy: it accepts no records, and signs nothing.");
         return 0;
     }
 
-    /** All of it, or nothing. */
+    /** Restores all files, or nothing. */
     static void restore(Connection connection, ArchiveFiles files, List<VerifierKey> keys)
             throws SQLException, IOException {
         connection.setAutoCommit(false);
@@ -120,7 +120,7 @@ public final class RestoreArchive implements Callable<Integer> {
         Loading loading = new Loading(
                 connection, project, name(files.oldest()), files.oldest().first());
         for (ArchiveFiles.Checked file : files.files()) {
-            // Once more, for it may have changed since.
+            // The file may have changed since it was checked.
             if (!ArchiveFiles.read(file.path(), keys, loading::take).sha256().equals(file.sha256())) {
                 throw new IllegalArgumentException(file.path() + " was changed meanwhile.");
             }
@@ -160,7 +160,7 @@ public final class RestoreArchive implements Callable<Integer> {
         return array.toString();
     }
 
-    /** What is in the tables now has to lead to what the log has signed, as if a reader had got it from there. */
+    /** Verifies that the tables lead to the root that the log has signed. */
     private static void requireTheSame(Connection connection, ArchiveFiles files) throws SQLException {
         ArchiveFiles.Checked newest = files.newest();
         List<String> findings = new ArrayList<>();
@@ -169,7 +169,7 @@ public final class RestoreArchive implements Callable<Integer> {
                 .compareArchive(files.oldest().before(), newest.behind(), MOST_FINDINGS, findings::add);
         if (found > 0) {
             throw new IllegalArgumentException(
-                    "what this database would have is not what the log has signed: " + String.join("; ", findings));
+                    "the restored records would not be what the log has signed: " + String.join("; ", findings));
         }
     }
 
@@ -179,7 +179,7 @@ public final class RestoreArchive implements Callable<Integer> {
         }
     }
 
-    /** Records on their way into the database, in their order. */
+    /** Loads records in their order. */
     private static final class Loading {
 
         private final Connection connection;

@@ -16,8 +16,8 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Compares the schema of a database with that of this version: tables, columns, constraints, indexes, triggers, functions and
- * privileges. The guarantees of feeds live there; a trigger that somebody has disabled breaks them in silence.
+ * Compares the schema of a database with the schema of this version: tables, columns, constraints, indexes, triggers, functions and
+ * privileges. They hold the guarantees of feeds. A disabled trigger would break these unnoticed.
  */
 final class ShippedSchema {
 
@@ -26,7 +26,7 @@ final class ShippedSchema {
 
     private ShippedSchema() {}
 
-    /** Each difference in a sentence. */
+    /** The differences, each in a sentence. */
     static List<String> differences(Connection connection) throws SQLException {
         Set<String> shipped = shipped();
         List<String> differences = new ArrayList<>();
@@ -40,7 +40,7 @@ final class ShippedSchema {
         return differences;
     }
 
-    /** What the database has, one line for each thing. */
+    /** The database's schema, one line for each object. */
     static List<String> read(Connection connection) throws SQLException {
         List<String> things = new ArrayList<>();
         try (PreparedStatement select = connection.prepareStatement(READ_SCHEMA.text());

@@ -33,9 +33,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compares the records of a database, and each stored tile of each level, with a checkpoint that somebody has kept: hashes all that have not expired anew, up to 256 at a
- * time, and looks whether they lead to the root that was signed. Where they do not, the hashes that are stored tell which records differ,
- * as long as these still lead to the root themselves.
+ * Compares the records of a database and its stored tiles with a checkpoint. It hashes all records that have not expired, up to 256 at
+ * a time, and compares the root with the signed one. If they differ, the stored hashes show which records differ, as long as the
+ * stored hashes still lead to the signed root.
  */
 final class SignedRecords {
 
@@ -51,10 +51,10 @@ final class SignedRecords {
     private final CompactRange ofRecords = CompactRange.at(0);
     private final CompactRange ofStored = CompactRange.at(0);
     private final Progress progress;
-    /** By sizes of the tree that somebody has signed, its root. */
+    /** Roots by the sizes of the tree that were signed. */
     private final Map<Long, Hash> roots = new HashMap<>();
 
-    /** The roots of what was read when there was as much of it as was signed. */
+    /** The roots at the signed size. */
     private Hash ofRecordsThen = Hash.EMPTY_TREE;
 
     private Hash ofStoredThen = Hash.EMPTY_TREE;
@@ -68,22 +68,22 @@ final class SignedRecords {
     }
 
     /**
-     * What the database itself says of a project's log; null where there is none. Whoever changes records may change it, too; but no
-     * mishap changes both in the same way.
+     * The tree of a project's log in the database; null if it is empty. An attacker who changes records could change it, too; an
+     * accident would not change both alike.
      */
     static @Nullable Checkpoint stored(Connection connection, UUID projectId) throws SQLException {
         CompactRange frontier = frontier(connection, projectId);
         return frontier.end() == 0 ? null : new Checkpoint("stored", frontier.end(), frontier.root());
     }
 
-    /** What takes findings, as many as are printed. */
+    /** Prints findings up to a number. */
     private record Findings(int most, Consumer<String> print) {}
 
     /**
-     * Compares.
+     * Compares all records.
      *
-     * @param most how many findings to print; there is no end of looking for them
-     * @return how many there are
+     * @param most the number of findings to print; all are counted
+     * @return the number of findings
      */
     int compare(int most, Consumer<String> print) throws SQLException {
         Findings findings = new Findings(most, print);
@@ -102,7 +102,7 @@ final class SignedRecords {
         return found;
     }
 
-    /** The notes that are stored, which readers get. */
+    /** The stored notes that readers get. */
     private List<Checkpoint> notes() throws SQLException {
         List<Checkpoint> notes = new ArrayList<>();
         try (PreparedStatement select = READ_LOG.bind("project_id", projectId).prepare(connection);
@@ -119,7 +119,7 @@ final class SignedRecords {
         return notes;
     }
 
-    /** Whether what the service signs next, and what it has signed, is the tree of the hashes that are stored. */
+    /** Compares the state that the service signs next, and the stored notes, with the stored hashes. */
     private void concludeStored(CompactRange frontier, Findings findings) throws SQLException {
         if (found > 0 || ofStored.end() != frontier.end()) {
             return;
@@ -133,18 +133,16 @@ final class SignedRecords {
         for (Checkpoint note : notes()) {
             Hash root = roots.getOrDefault(note.size(), Hash.EMPTY_TREE);
             if (note.size() <= ofStored.end() && !note.root().equals(root)) {
-                find(
-                        findings,
-                        "the checkpoint of " + note.size() + " records that is stored is not that of the records");
+                find(findings, "the stored checkpoint of " + note.size() + " records does not match the records");
             }
         }
     }
 
     /**
-     * Compares a stretch with the hashes that are stored of its records. Whether these lead to the root, only the whole tells.
+     * Compares a range with the stored hashes of its records. Only {@link #compare(int, Consumer)} compares the root.
      *
      * @param since the sequence id before the first; hashes are stored by tiles, so up to 255 records before it are read, too
-     * @param through the last; null: that of the log
+     * @param through the last sequence id; null for the last one of the log
      */
     int compare(long since, @Nullable Long through, int most, Consumer<String> print) throws SQLException {
         Findings findings = new Findings(most, print);
@@ -158,10 +156,10 @@ final class SignedRecords {
     }
 
     /**
-     * Compares the records of a restored archive: with what leads from them to the root that the original log has signed.
+     * Compares the records of a restored archive with the root that the original log has signed.
      *
-     * @param before stands for the records before them
-     * @param behind stands for those behind them
+     * @param before the tree of the records before them
+     * @param behind the tree of the records after them
      */
     int compareArchive(CompactRange before, CompactRange behind, int most, Consumer<String> print) throws SQLException {
         Findings findings = new Findings(most, print);
@@ -236,13 +234,13 @@ final class SignedRecords {
             find(
                     findings,
                     "the seed of the records " + (start + 1) + " to " + (start + count)
-                            + " is missing, without which they cannot be compared");
+                            + " is missing, so they cannot be compared");
             return false;
         }
         for (int at = 0; at < count; at++) {
             Hash was = stored == null ? null : Hash.at(stored, at * Hash.BYTES);
             Hash is = entries[at];
-            // What cannot be hashed has another hash than any record.
+            // A record that cannot be hashed differs from every record.
             Hash taken = is == null ? Hash.EMPTY_TREE : is;
             ofRecords.append(taken.leaf());
             ofStored.append((was == null ? taken : was).leaf());
@@ -261,7 +259,7 @@ final class SignedRecords {
             find(
                     findings,
                     "the feed ends before record " + Math.max(signed.size(), start + count)
-                            + ", which the log has taken in");
+                            + ", which the log contains");
             return false;
         }
         return true;
@@ -382,7 +380,7 @@ final class SignedRecords {
                         : seed == null ? null : entry(row, sequenceId, seed, named, findings);
                 entries[at] = entry;
                 if (entry != null && stored != null && !entry.equals(Hash.at(stored, at * Hash.BYTES))) {
-                    find(findings, named + " is not the one that was taken into the log");
+                    find(findings, named + " does not match the log");
                 }
             }
         }
@@ -409,7 +407,7 @@ final class SignedRecords {
             }
             return own == null ? null : record.entry(own);
         } catch (IllegalArgumentException | DateTimeException e) {
-            find(findings, named + " cannot be served, and so is not the one that was taken into the log");
+            find(findings, named + " cannot be served, and so does not match the log");
             return null;
         }
     }
@@ -451,7 +449,7 @@ final class SignedRecords {
         return type == null && id == null && is == null ? null : new Party(type, id, is);
     }
 
-    /** Of the records behind the last full tile only the frontier knows something: the hashes of some of them together. */
+    /** Records after the last full tile are only in the frontier, which has hashes of several together. */
     private void compareFrontier(long start, @Nullable Hash[] entries, Findings findings) throws SQLException {
         CompactRange frontier = frontier(connection, projectId);
         List<Node> nodes = Node.covering(0, frontier.end());
@@ -467,10 +465,9 @@ final class SignedRecords {
                     find(
                             findings,
                             node.end() - node.start() == 1
-                                    ? "the record with the sequence id " + node.end()
-                                            + " is not the one that was taken into the log"
+                                    ? "the record with the sequence id " + node.end() + " does not match the log"
                                     : "at least one of the records with the sequence ids " + (node.start() + 1) + " to "
-                                            + node.end() + " is not the one that was taken into the log");
+                                            + node.end() + " does not match the log");
                 }
             }
         }
@@ -497,6 +494,6 @@ final class SignedRecords {
         find(
                 findings,
                 "the records with the sequence ids 1 to " + signed.size() + " are not those that the log has signed"
-                        + (found > 0 ? "" : "; the stored hashes were changed with them, and do not tell which"));
+                        + (found > 0 ? "" : "; the stored hashes were changed with them and do not show which"));
     }
 }

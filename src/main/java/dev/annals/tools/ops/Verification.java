@@ -25,12 +25,11 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Verifies feeds in the background, as {@code annals verify} does: each in stretches from its beginning to its end, then what it takes
- * in, and after a while all of it again. All instances take turns; each reads on a thread and a connection of its own, and no faster
- * than its setting says.
+ * Verifies feeds in the background, as {@code annals verify} does: each feed in ranges from its beginning to its end, then new records,
+ * and all of it again after the configured round. The instances share the work; each reads on a thread and a connection of its own,
+ * within its configured rate.
  *
- * <p>Records without a place belong to no stretch: that no trigger is turned off, which makes them, the comparison of the schema
- * tells.
+ * <p>A record without a place belongs to no range. The comparison of the schema finds disabled triggers, which are its cause.
  */
 @ApplicationScoped
 class Verification {
@@ -41,15 +40,15 @@ class Verification {
     private static final Sql NOTE_VERIFICATION = Sql.named("tools/ops/note_verification");
     private static final Sql COUNT_UNSOUND = Sql.named("tools/ops/count_unsound");
 
-    /** How many records a stretch has, in whole tiles of the log. */
+    /** Records of a range, in whole tiles of the log. */
     private static final int RECORDS = 8_192;
-    /** How long a stretch may take. */
+    /** The limit of time for a range. */
     private static final Duration LEASE = Duration.ofMinutes(15);
-    /** How many findings an event names, of each kind of reading. */
+    /** Findings in an event, for each kind of check. */
     private static final int NAMED = 10;
 
     private static final int MOST_CHARACTERS = 300;
-    /** A service that is started often verifies all the same. */
+    /** Short, so that a service that restarts often verifies, too. */
     private static final Duration FIRST = Duration.ofMinutes(1);
 
     private final OperationEvents events;
@@ -68,14 +67,13 @@ class Verification {
                 .description("Records that were verified in the background by this instance")
                 .register(metrics);
         Gauge.builder("annals.verification.unsound.projects", this, verification -> verification.unsound)
-                .description(
-                        "Projects in whose feed something was found, in this round or the one before, by any instance")
+                .description("Projects with findings in this round or the one before, by any instance")
                 .register(metrics);
         Gauge.builder(
                         "annals.verification.schema.differences",
                         this,
                         verification -> verification.schemaDifferences.size())
-                .description("In what the schema is not as this version ships it")
+                .description("Differences between the schema and the one that this version ships")
                 .register(metrics);
     }
 
@@ -104,7 +102,7 @@ class Verification {
                 try {
                     more = look(settings.interval());
                 } catch (SQLException | RuntimeException e) {
-                    LOG.warnf("Feeds could not be verified, and are so later: %s", e.getMessage());
+                    LOG.warnf("Feeds could not be verified. The service tries again: %s", e.getMessage());
                 }
                 pause = more ? Duration.ZERO : settings.interval();
             }
@@ -116,18 +114,18 @@ class Verification {
     /**
      * Verifies what is due.
      *
-     * @param most how long to go on, to the end of a stretch: new projects, the schema and what others have found wait meanwhile
-     * @return whether more may be due
+     * @param most the time to go on, to the end of a range; new projects, the schema and other instances' findings wait meanwhile
+     * @return true if more may be due
      */
     boolean look(Duration most) throws SQLException, InterruptedException {
         DatabaseUrl database = DatabaseUrl.configured(config)
                 .orElseThrow(() -> new IllegalStateException("a service that runs has a database"));
         try (Connection connection = database.connect()) {
-            // A broken path to the database ends in a failure, and not in silence.
+            // A broken connection ends in a failure.
             connection.setNetworkTimeout(Runnable::run, Math.toIntExact(LEASE.toMillis()));
             connection.setAutoCommit(false);
             if (onlyReads(connection)) {
-                return false; // the instances of the primary do it
+                return false; // the primary's instances verify
             }
             long began = System.nanoTime();
             verifySchema(connection);
@@ -158,7 +156,7 @@ class Verification {
         }
     }
 
-    /** Everything is done as the service's role. A pooler may give each transaction another session. */
+    /** Takes the service's role in each transaction, because a pooler may give each one another session. */
     private static void begin(Connection connection) throws SQLException {
         try (Statement role = connection.createStatement()) {
             role.execute("set local role annals_service");
@@ -180,7 +178,7 @@ class Verification {
         schemaDifferences = differences;
     }
 
-    /** A stretch that is to be verified. */
+    /** A range to verify. */
     private record Due(UUID projectId, long sequenceId, long head, Duration roundAge) {}
 
     private @Nullable Due take(Connection connection) throws SQLException {
@@ -212,8 +210,8 @@ class Verification {
             FeedCheck.begin(connection);
             begin(connection);
             FeedCheck check = new FeedCheck(connection, due.projectId, NAMED, named::add, Progress.none());
-            FeedCheck.Stretch stretch = new FeedCheck.Stretch(since, through);
-            found = check.places(stretch) + check.records(stretch);
+            FeedCheck.Range range = new FeedCheck.Range(since, through);
+            found = check.places(range) + check.records(range);
             connection.rollback();
             if (found > 0) {
                 report("project", due.projectId.toString(), found, named);

@@ -8,7 +8,7 @@ import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
-/** How feeds are verified in the background. */
+/** Verification of feeds in the background. */
 @ConfigMapping(prefix = "annals.verification")
 // A native executable would have none of these methods to ask for their limits.
 @RegisterForReflection(fields = false)
@@ -18,12 +18,12 @@ public interface VerificationConfig {
     @WithDefault("true")
     boolean enabled();
 
-    /** How often to verify new records and the schema. */
+    /** The interval at which new records and the schema are verified. */
     @WithDefault("1H")
     @Durations(min = "1s", max = "24H")
     Duration interval();
 
-    /** How long after a round through all records of a feed the next one begins. */
+    /** The time between two verifications of all records of a feed. */
     @WithDefault("168H")
     @Durations(min = "1s", max = "8760H")
     Duration round();

@@ -33,19 +33,17 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code verify}: reads a whole database and reports what breaks a feed. Everything is read as of one moment, while the
- * service keeps running. Projects are read one after the other and findings as a stream, so that memory does not grow with
- * either. PostgreSQL uses the disk for joins that do not fit into its {@code work_mem}.
+ * {@code verify}: reads a whole database as of one moment, while the service runs, and reports what breaks a feed. It reads one project
+ * after the other and streams findings, so its memory is bounded. PostgreSQL uses the disk for joins beyond {@code work_mem}.
  */
 @Command(
         name = "verify",
         mixinStandardHelpOptions = true,
-        description =
-                "Checks every project of a database: that sequence ids run from 1 without a gap, that each belongs to a"
-                        + " record, that each record has one, that records are as their log has taken them in, and that the"
-                        + " schema is that of this version. The database is the one that ANNALS_DATABASE_URL names, a hot"
-                        + " standby too, or the service's own in ANNALS_DATA_DIR, whether it runs or not. With --against,"
-                        + " checks the project of a checkpoint, and that its records are those that the log has signed.",
+        description = "Checks every project of a database: sequence ids run from 1 without a gap, each belongs to a"
+                + " record, each record has one, records are as their log has stored them, and the"
+                + " schema is the one of this version. The database is the one in ANNALS_DATABASE_URL, which may be a hot"
+                + " standby, or the embedded one in ANNALS_DATA_DIR, whether it runs or not. With --against,"
+                + " checks the project of a checkpoint, and that its records are those that the log has signed.",
         exitCodeOnExecutionException = Verify.UNCHECKED,
         exitCodeListHeading = "Exit codes:%n",
         exitCodeList = {"0:sound", "1:something is wrong; each finding is a line", "2:nothing was checked"})
@@ -63,7 +61,7 @@ public final class Verify implements Callable<Integer> {
     private static final Sql COUNT_PROJECT = Sql.named("tools/ops/count_project");
     private static final UUID BEFORE_ALL = new UUID(0, 0);
     private static final int MAX_FINDINGS = 1_000_000;
-    /** What the name of a project's log ends with. */
+    /** The end of the name of a project's log. */
     static final Pattern ORIGIN =
             Pattern.compile("/v1/projects/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/log/[0-9]+$");
 
@@ -78,8 +76,7 @@ public final class Verify implements Callable<Integer> {
     @Option(
             names = "--against",
             paramLabel = "<file>",
-            description =
-                    "A checkpoint that was kept, as GET /v1/project-logs/log/1/checkpoint shows it. Needs --vkey.")
+            description = "A file with an earlier answer of GET /v1/project-logs/log/1/checkpoint. Needs --vkey.")
     @Nullable
     Path against;
 
@@ -92,13 +89,13 @@ public final class Verify implements Callable<Integer> {
     @Option(
             names = "--witness",
             paramLabel = "<vkey>",
-            description = "The key of a witness that has to have cosigned the checkpoint; repeat it for several.")
+            description = "The key of a witness that has to cosign the checkpoint; repeat it for several.")
     List<String> witnesses = new ArrayList<>();
 
     @Option(
             names = "--witnesses-needed",
             paramLabel = "<n>",
-            description = "How many of these witnesses are enough. Default: all.")
+            description = "The number of these witnesses that suffices. Default: all.")
     @Nullable
     Integer witnessesNeeded;
 
@@ -108,25 +105,24 @@ public final class Verify implements Callable<Integer> {
     @Option(
             names = "--findings",
             paramLabel = "<n>",
-            description =
-                    "How many findings to print for each project before going to the next. Default: ${DEFAULT-VALUE}.")
+            description = "The number of findings to print for each project. Default: ${DEFAULT-VALUE}.")
     int findings = 100;
 
     @Option(
             names = "--since",
             paramLabel = "<id>",
             description =
-                    "Only the records behind this sequence id, and what is derived from them. Needs --project. Records without a"
-                            + " place are found by reading all alone.")
+                    "Only the records after this sequence id, and tables derived from them. Needs --project. Only a check of"
+                            + " all records finds a record without a place.")
     @Nullable
     Long since;
 
     @Option(
             names = "--quick",
-            description = "Does not hash the records to compare them with their log, which takes most of the time.")
+            description = "Skips comparing the records with their log, which takes most of the time.")
     boolean quick;
 
-    /** The one project to read; null: all. */
+    /** The only project to read; null for all. */
     private @Nullable UUID only;
 
     private Progress progress = Progress.none();
@@ -156,7 +152,7 @@ public final class Verify implements Callable<Integer> {
         return OperatedDatabase.run(database -> run(database, out));
     }
 
-    /** Reads what {@code --against} names. */
+    /** Reads the checkpoint of {@code --against}. */
     void readCheckpoint() {
         if (against != null) {
             signed = open(against);
@@ -184,12 +180,12 @@ public final class Verify implements Callable<Integer> {
             return checkpoint;
         } catch (IOException | IllegalArgumentException e) {
             throw new IllegalArgumentException(
-                    "The checkpoint " + file + " cannot be used: " + e.getMessage() + ". Its key goes with --vkey.", e);
+                    "The checkpoint " + file + " cannot be used: " + e.getMessage() + ". --vkey names its key.", e);
         }
     }
 
     /**
-     * Checks a database; once.
+     * Checks a database. Called once.
      *
      * @return the exit code
      */
@@ -222,17 +218,21 @@ public final class Verify implements Callable<Integer> {
         boolean sound = unsoundProjects == 0 && schemaDifferences == 0;
         out.println(
                 sound
-                        ? "Sound: " + records + " records in " + projects + " projects"
+                        ? "Sound: " + count(records, "record") + " in " + count(projects, "project")
                                 + (signed == null
                                         ? "."
                                         : ", the first " + signed.size() + " as the log has signed them" + cosigned
                                                 + ".")
                                 + " " + RedactedValues.count(redacted)
                         : "Not sound: " + (schemaDifferences == 0 ? "" : "the schema, and ") + unsoundProjects + " of "
-                                + projects + " projects, with " + records + " records in all. "
+                                + count(projects, "project") + ", with " + count(records, "record") + " in all. "
                                 + RedactedValues.count(redacted));
         out.flush();
         return sound ? 0 : UNSOUND;
+    }
+
+    private static String count(long number, String noun) {
+        return number + " " + noun + (number == 1 ? "" : "s");
     }
 
     private void verifySchema(Connection connection, PrintWriter out) throws SQLException {
@@ -246,11 +246,11 @@ public final class Verify implements Callable<Integer> {
         }
     }
 
-    /** The id of a project that is named by its id or its name. */
+    /** The id of a project, by its id or its name. */
     static UUID find(Connection connection, String project) throws SQLException {
         UUID id = CanonicalGuid.parse(project);
         if (id != null) {
-            return id; // of which there may be records although it is not there
+            return id; // records may exist without their project
         }
         try (PreparedStatement select =
                         FIND_PROJECT.bind("id", null).bind("name", project).prepare(connection);
@@ -266,12 +266,12 @@ public final class Verify implements Callable<Integer> {
         projects++;
         FeedCheck check =
                 new FeedCheck(connection, id, findings, finding -> out.println(id + ": " + finding), progress);
-        FeedCheck.Stretch stretch = since == null ? FeedCheck.Stretch.WHOLE : new FeedCheck.Stretch(since, null);
-        int found = check.places(stretch);
+        FeedCheck.Range range = since == null ? FeedCheck.Range.WHOLE : new FeedCheck.Range(since, null);
+        int found = check.places(range);
         if (signed != null) {
             found += check.records(signed);
         } else if (!quick) {
-            found += check.records(stretch);
+            found += check.records(range);
         }
         try (PreparedStatement select = COUNT_PROJECT.bind("project_id", id).prepare(connection);
                 ResultSet row = select.executeQuery()) {
@@ -281,11 +281,11 @@ public final class Verify implements Callable<Integer> {
             records += stored;
             redacted += row.getLong("redacted");
             if (row.getString("name") == null) {
-                out.println(id + ": the project itself is not there");
+                out.println(id + ": the project itself is missing");
                 found++;
             }
-            // Each record has a place and each place has a record, so some records must have several places.
-            if (found == 0 && stored != places && stretch.whole()) {
+            // Each record has a place and each place has a record, so some records have several places.
+            if (found == 0 && stored != places && range.whole()) {
                 out.println(id + ": " + stored + " records take " + places + " places: some are read twice");
                 found++;
             }

@@ -1,4 +1,4 @@
-/** What operators use: migrate, verify, and what the service says of its health. */
+/** Commands of operators, verification in the background, and health. */
 @NullMarked
 package dev.annals.tools.ops;
 

@@ -37,12 +37,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What is held stays: from the commit of a hold until it is lifted, nothing that it covers is redacted. */
+/** A hold protects its records from redaction, from its commit until it is lifted. */
 @QuarkusTest
 class LegalHoldTest {
 
     private static final String LOGS = AuditLogFixture.LOGS;
-    /** How many redactions each of three threads makes while holds come and go. */
+    /** Redactions by each of three threads while holds are set and lifted. */
     private static final int EACH = Load.times(8, 20);
 
     private final AuditLogFixture log = new AuditLogFixture();
@@ -145,7 +145,7 @@ class LegalHoldTest {
                 assertRedacted(records.get(i), "message");
             }
         }
-        // What is gone already is not redacted again.
+        // A redacted value is not redacted again.
         assertRedacted(records.get(0), "outcome");
         assertThat(log.text(
                         "select annals.is_held('" + project.id() + "') || ' ' || annals.is_held('" + other.id() + "')"))
@@ -169,7 +169,7 @@ class LegalHoldTest {
     }
 
     @Test
-    void whoSetsAndLiftsAHoldAndWhyIsAnEventAndStaysInTheList() throws Exception {
+    void settingAndLiftingAHoldAreEventsWithAuthorAndReasonAndTheHoldStaysInTheList() throws Exception {
         String hold = set("\"subject_id\": \"s-1\", ");
         for (int i = 0; i < 2; i++) {
             lift(hold)
@@ -242,7 +242,7 @@ class LegalHoldTest {
     }
 
     @Test
-    void whatIsNotThereIsNotFound() {
+    void aMissingHoldIsNotFound() {
         String hold = set("");
         String other = "/v1/projects/" + log.newProject().id() + "/holds/";
         for (String wrong : List.of(
@@ -369,7 +369,7 @@ class LegalHoldTest {
     }
 
     @Test
-    void whoeverSeesAnOldSnapshotRedactsNothing() throws Exception {
+    void aTransactionWithAnOldSnapshotRedactsNothing() throws Exception {
         String record = append("u-1", "s-1");
         for (String level : List.of("repeatable read", "serializable")) {
             assertThatThrownBy(() ->

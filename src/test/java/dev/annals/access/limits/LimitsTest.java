@@ -33,7 +33,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Limits over HTTP: who is at one is told so and how long to wait, and nobody else notices. */
+/** Limits over HTTP: a caller at its limit learns how long to wait, and other callers are not affected. */
 @QuarkusTest
 @Timeout(60)
 class LimitsTest extends ProjectTest {
@@ -245,7 +245,7 @@ class LimitsTest extends ProjectTest {
     }
 
     @Test
-    void aLimitThatIsRaisedCountsForAnImportThatGoesOn() throws Exception {
+    void aRaisedLimitAppliesToARunningImport() throws Exception {
         // It would take a quarter of an hour.
         limit("{\"records_per_second\": 1}");
         String body = "{\"action\": \"a\"}\n".repeat(1_000);

@@ -22,7 +22,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** On the average nobody gets more than its limit, nobody is shut out for good, and nothing is kept of who is idle. */
+/** A caller stays within its limit on average, is never refused for good, and takes no memory while idle. */
 @BesideTheService
 class UsageTest {
 
@@ -83,7 +83,7 @@ class UsageTest {
     }
 
     @Test
-    void aBatchOfSeveralSecondsGoesThroughAndTheNextOneIsToldHowLongToWait() {
+    void aBatchOfSeveralSecondsIsAcceptedAndTheNextOneLearnsHowLongToWait() {
         Caller caller = caller(limits(Limit.RECORDS_PER_SECOND, 10), Limits.NONE);
         usage.append(caller, 100, 1);
         assertExceeded("project-records", 10, () -> usage.append(caller, 1, 1));
@@ -129,7 +129,7 @@ class UsageTest {
     }
 
     @Test
-    void nothingIsKeptOfWhoHasNoLimitsOrIsIdle() {
+    void callersWithoutLimitsAndIdleCallersTakeNoMemory() {
         Caller free = caller(Limits.NONE, Limits.NONE);
         usage.append(free, 1_000_000, 1_000_000);
         usage.request(free);
@@ -144,7 +144,7 @@ class UsageTest {
     }
 
     @Test
-    void soManyRunAtATimeAndEachGivesItsPlaceBackOnce() {
+    void aLimitedNumberRunsAtATimeAndEachIsCountedDownOnce() {
         Caller caller = caller(limits(Limit.STREAMS, 3), limits(Limit.STREAMS, 2));
         Runnable first = usage.enter(caller, Limit.STREAMS);
         usage.enter(caller, Limit.STREAMS);
@@ -159,7 +159,7 @@ class UsageTest {
     }
 
     @Test
-    void callersAreToldWhatTheyMayAndWhatIsLeft() {
+    void answersShowTheLimitsAndWhatIsLeft() {
         Caller caller = caller(
                 new Limits(Map.of(Limit.RECORDS_PER_SECOND, 10L, Limit.REQUESTS_PER_SECOND, 5L)),
                 limits(Limit.EXPORTS, 1));

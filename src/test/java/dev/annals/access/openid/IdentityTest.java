@@ -35,7 +35,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Who comes with a token of the provider may do what grants say, under a name that stays, for as long as both count. */
+/** An identity with a token of the provider has the scopes of its grants and a stable name, while token and grants are valid. */
 @Slow
 @QuarkusTest
 @TestProfile(WithOpenId.class)
@@ -194,7 +194,7 @@ class IdentityTest extends OpenIdTest {
     }
 
     @Test
-    void whoMayUseSeveralProjectsNamesOneAndAnAdministratorNeedsNot() throws Exception {
+    void anIdentityWithSeveralProjectsNamesOneAndAnAdministratorNeedsNot() throws Exception {
         String subject = somebody();
         Project first = log.newProject();
         Project second = log.newProject();
@@ -283,7 +283,7 @@ class IdentityTest extends OpenIdTest {
     }
 
     @Test
-    void aStreamEndsWithTheGrantAndNobodyComesInByItAgain() throws Exception {
+    void aStreamEndsWithTheGrantAndTheGrantAdmitsNoIdentity() throws Exception {
         String subject = somebody();
         Project project = log.newProject();
         grant(project.id().toString(), "sub", subject, "read");
@@ -353,7 +353,7 @@ class IdentityTest extends OpenIdTest {
             Await.until("its keys are known", () -> status(another(subject)) == 200);
             provider.become(way);
             int fetches = provider.keyFetches();
-            // For at least the outage that is allowed, nobody notices.
+            // Keys stay valid for the configured outage.
             assertThat(status(another(subject))).as(way).isEqualTo(200);
             Await.until("its keys count no more while it is " + way, () -> status(another(subject)) == 503);
             with(another(subject))
@@ -378,7 +378,7 @@ class IdentityTest extends OpenIdTest {
     }
 
     @Test
-    void tokensThatNameKeysOfNobodyDoNotMakeTheServiceAskTheProviderMoreOften() throws Exception {
+    void tokensWithUnknownKeysDoNotMakeTheServiceAskTheProviderMoreOften() throws Exception {
         status(provider.tokenOf(Map.of()));
         long begin = System.nanoTime();
         int before = provider.keyFetches();
@@ -406,7 +406,7 @@ class IdentityTest extends OpenIdTest {
     }
 
     @Test
-    void whatIsWrongWithAGrantIsSaid() {
+    void aWrongGrantIsExplained() {
         Project project = log.newProject();
         granted(project.id().toString(), Map.of("claim", "c", "value", "v", "scopes", List.of("admin")))
                 .statusCode(422)

@@ -29,7 +29,7 @@ import org.eclipse.microprofile.config.ConfigProvider;
  */
 public record OpenIdProvider(String issuer) {
 
-    /** What its tokens are for. */
+    /** The audience of its tokens. */
     public static final String AUDIENCE = "urn:annals:test";
 
     private static final Path SOURCE = Path.of("src/test/openid-provider");
@@ -117,7 +117,7 @@ public record OpenIdProvider(String issuer) {
         return true;
     }
 
-    /** What its keys sign: by default a good token of jane's, for five minutes. The fields are those of provider.mjs. */
+    /** Signs a token: by default a valid one for jane, for five minutes. provider.mjs defines the fields. */
     public String mint(Map<String, ?> wishes) throws Exception {
         return control("mint", wishes).path("token").asText();
     }
@@ -144,17 +144,17 @@ public record OpenIdProvider(String issuer) {
         return JSON.readTree(answer.body()).path("access_token").asText();
     }
 
-    /** How it answers from now on: {@code up}, {@code failing}, {@code silent}, {@code endless} or {@code redirecting}. */
+    /** Sets its way of answering: {@code up}, {@code failing}, {@code silent}, {@code endless} or {@code redirecting}. */
     public void become(String state) throws Exception {
         control("state", Map.of("state", state));
     }
 
-    /** Takes new keys; those that it had no longer count. */
+    /** Replaces its keys. */
     public void rotate() throws Exception {
         control("rotate", Map.of());
     }
 
-    /** How often its keys were fetched. */
+    /** The number of fetches of its keys. */
     public int keyFetches() throws Exception {
         return control("fetches", Map.of()).path("count").asInt();
     }

@@ -24,7 +24,7 @@ public abstract class OpenIdTest {
         provider = OpenIdProvider.needed();
     }
 
-    /** What the administration's feed says is what its tables say. */
+    /** The administration's tables match its feed. */
     @AfterEach
     void theGrantsFollowFromTheirEvents() throws Exception {
         assertThat(log.texts(
@@ -61,7 +61,7 @@ public abstract class OpenIdTest {
                 .statusCode(204);
     }
 
-    /** Somebody whom no other test knows. */
+    /** A new subject. */
     protected static String somebody() {
         return "somebody " + UUID.randomUUID();
     }

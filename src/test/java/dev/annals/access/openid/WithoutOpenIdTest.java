@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class WithoutOpenIdTest extends ProjectTest {
 
     @Test
-    void nobodyHasSignedInAndThereIsNothingToSignInWith() {
+    void withoutAProviderThereIsNoSessionAndNoSignIn() {
         given().cookie("annals-session", "a.b.c")
                 .get("/v1/session")
                 .then()

@@ -15,7 +15,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The administration is a feed: every change leaves its event, nobody forges one, and the state follows from the events. */
+/** The administration is a feed: every change has its event, events cannot be forged, and the state follows from them. */
 @BesideTheService
 class AdministrationTest {
 
@@ -127,7 +127,7 @@ class AdministrationTest {
     }
 
     @Test
-    void nobodyAppendsToTheAdministrationsFeed() throws Exception {
+    void noWriterAppendsToTheAdministrationsFeed() throws Exception {
         String insert =
                 "insert into annals.audit_record (project_id, action) values (" + ADMINISTRATION + ", 'forged')";
         String several = "insert into annals.audit_record (project_id, action) select " + ADMINISTRATION
@@ -239,7 +239,7 @@ class AdministrationTest {
     }
 
     @Test
-    void theProjectOfTheAdministrationAndItsNameAreNobodyElses() throws Exception {
+    void noOtherProjectTakesTheNameOfTheAdministration() throws Exception {
         UUID administration = UUID.fromString(schema.text("select annals.administration()"));
         UUID project = schema.insertProject();
         for (String statement : List.of(
@@ -278,7 +278,7 @@ class AdministrationTest {
     }
 
     @Test
-    void whatExpiresIsRecordedOnce() throws Exception {
+    void anExpiryIsRecordedOnce() throws Exception {
         UUID project = schema.insertProject();
         UUID token = UUID.randomUUID();
         schema.run(
@@ -293,7 +293,7 @@ class AdministrationTest {
     }
 
     @Test
-    void whatIsChangedInAnotherWayIsFound() throws Exception {
+    void aChangeWithoutAnEventIsFound() throws Exception {
         UUID project = schema.insertProject();
         UUID token = UUID.randomUUID();
         schema.run(
@@ -363,7 +363,7 @@ class AdministrationTest {
     }
 
     @Test
-    void whatIsNoLimitIsNotStored() throws Exception {
+    void anInvalidLimitIsNotStored() throws Exception {
         UUID project = schema.insertProject();
         for (String limits : List.of(
                 "[]",

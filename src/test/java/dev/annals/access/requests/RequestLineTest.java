@@ -23,12 +23,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is written of a request, whatever it was. */
+/** A request line shows every request, and its input controls nothing. */
 @BesideTheService
 class RequestLineTest {
 
     private static final String TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
-    /** How the contract says it, but that lines may end in between. */
+    /** The wording of the contract. */
     private static final Pattern NEEDS = Pattern.compile("Needs\\s+a\\s+token\\s+with\\s+the\\s+scope\\s+`(\\w+)`");
 
     private static final UUID PROJECT = UUID.randomUUID();

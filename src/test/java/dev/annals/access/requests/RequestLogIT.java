@@ -118,7 +118,7 @@ class RequestLogIT {
     }
 
     @Test
-    void whereStandardOutputIsClosedLinesAreCountedAndRequestsAnswered() throws Exception {
+    void withStandardOutputClosedLinesAreCountedAndRequestsAnswered() throws Exception {
         start("json");
         service.process().getInputStream().close();
 

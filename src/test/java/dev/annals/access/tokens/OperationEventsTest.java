@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What changes neither projects nor tokens leaves its events, too, and a flood of it leaves few. */
+/** Operations that change no project and no token have events, too, and a flood of failures has few. */
 @QuarkusTest
 class OperationEventsTest extends ProjectTest {
 
@@ -96,7 +96,7 @@ class OperationEventsTest extends ProjectTest {
     }
 
     @Test
-    void aFloodFromManyAddressesBecomesFewEventsAndNoneIsLost() {
+    void failuresFromManyAddressesBecomeFewEventsAndAllAreCounted() {
         TokenFailures failed = new TokenFailures(1);
         for (int i = 0; i < 100_000; i++) {
             failed.add("10." + (i >> 16) + "." + (i >> 8 & 255) + "." + (i & 255));
@@ -111,7 +111,7 @@ class OperationEventsTest extends ProjectTest {
     }
 
     @Test
-    void whoBeginsAnExportOrARebuildIsRecorded() throws Exception {
+    void anExportAndARebuildAreRecordedWithTheirCaller() throws Exception {
         project.request()
                 .contentType("application/json")
                 .body("{\"action\": \"a\"}")

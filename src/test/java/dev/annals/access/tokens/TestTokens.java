@@ -9,7 +9,7 @@ public final class TestTokens {
 
     private TestTokens() {}
 
-    /** A token that nobody was given: whether it is known takes a look-up. */
+    /** A well-formed token that was never issued. */
     public static String unknown() {
         return TokenText.draw(RANDOM);
     }

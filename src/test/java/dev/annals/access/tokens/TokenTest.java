@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who may do what, and how projects and tokens come to be. */
+/** Scopes of tokens, and the life of projects and tokens. */
 @QuarkusTest
 @SuppressWarnings("OrphanedFormatString") // paths are percent-encoded
 class TokenTest extends ProjectTest {
@@ -148,7 +148,7 @@ class TokenTest extends ProjectTest {
     }
 
     @Test
-    void whoMayNotIsRefusedBeforeTheBodyIsLookedAt() {
+    void aCallerWithoutTheScopeIsRefusedBeforeTheBodyIsRead() {
         for (Operation operation : all()) {
             if (operation.method() == Method.POST) {
                 Operation broken = new Operation(Method.POST, operation.path(), "{");
@@ -221,7 +221,7 @@ class TokenTest extends ProjectTest {
                 "'; drop table project; --",
                 "255"
             })
-    void aNameComesBackAsItWasSent(String name) {
+    void aNameIsReturnedAsItWasSent(String name) {
         String own = name.equals("255") ? "😀".repeat(255 - 36) + UUID.randomUUID() : name + UUID.randomUUID();
         ExtractableResponse<Response> answer = admin().body(
                         ("{\"name\": \"" + own + "\"}").getBytes(StandardCharsets.UTF_8))

@@ -23,7 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What requests with tokens that nobody was given cost: themselves much, and nobody else anything. */
+/** A flood of unknown tokens slows its senders and no other caller. */
 @QuarkusTest
 @OneByOne
 @TestProfile(TightLimits.class)
@@ -38,7 +38,7 @@ class UnknownTokensIT extends ProjectTest {
                 .extract();
     }
 
-    /** Nobody can look up a token until it is closed. */
+    /** Blocks look-ups of tokens until it is closed. */
     private Connection withTokensLocked() throws Exception {
         Connection connection = log.connect();
         AuditLogFixture.execute(connection, "lock table annals.access_token in access exclusive mode");
@@ -80,7 +80,7 @@ class UnknownTokensIT extends ProjectTest {
     }
 
     @Test
-    void whatIsKnownToBeNoTokenIsNotLookedUpAgainNorWhatHasNotTheForm() throws Exception {
+    void unknownTokensAndTextsOfAnotherFormAreNotLookedUpAgain() throws Exception {
         String unknown = TestTokens.unknown();
         assertProblem(read(unknown, "192.0.2.30"), 401, "unauthorized");
         try (Connection locked = withTokensLocked()) {

@@ -244,12 +244,13 @@ class ArchiveIT {
 
         String noted = archive("--records=256");
         assertThat(noted.lines().filter(line -> line.contains("\t"))).hasSize(3);
-        assertThat(noted).contains("2 values are redacted. Of 2 a record behind 256 says so, which is verified");
+        assertThat(noted)
+                .contains("2 values are redacted. For 2 of them, a later record than 256 proves the redaction");
         assertThat(noted).contains("\t1-256\t" + sha256(file(1, 256)), "\t257-512\t", "\t513-600\t");
         assertThat(files()).containsExactly(file(1, 256), file(257, 512), file(513, 600));
         awaitHorizon(600);
         assertThat(exported()).isEqualTo(before.subList(600, before.size()));
-        assertThat(archive()).contains("Nothing is to be archived");
+        assertThat(archive()).contains("Nothing to archive");
         assertThat(run(service.client("check", file(257, 512).toString(), "--vkey=" + vkey))
                         .output())
                 .startsWith("Verified: records 257 to 512, of the log ");
@@ -277,7 +278,7 @@ class ArchiveIT {
                         .numbers("select sequence_id from annals.feed where project_id = '" + project.id()
                                 + "' and sequence_id in (257, 600) order by 1"))
                 .containsExactly(257L, 600L);
-        // What is changed there is noticed by what the original log has signed.
+        // The original log's signature shows a change.
         SqlFixture.on(other)
                 .run(
                         "set local session_replication_role = replica",
@@ -354,7 +355,7 @@ class ArchiveIT {
         retain(true);
         ProcessBuilder unable = archiving(folder, "--records=200");
         unable.environment().put("ANNALS_ADMIN_TOKEN", project.token());
-        assertRefused(3, "is whole, but it is not noted", unable);
+        assertRefused(3, "is complete, but is not recorded", unable);
         Path made = file(1, 200);
         assertThat(files()).containsExactly(made);
         byte[] whole = Files.readAllBytes(made);
@@ -363,16 +364,16 @@ class ArchiveIT {
             byte[] flipped = whole.clone();
             flipped[at] ^= 1;
             Files.write(made, flipped);
-            assertRefused(1, "not noted as an archive, because it is not what", archiving(folder, "--records=200"));
+            assertRefused(1, "not recorded as an archive, because it is not what", archiving(folder, "--records=200"));
         }
         for (int length : List.of(0, whole.length - 1, 5, 500, whole.length / 2).subList(0, Load.times(2, 5))) {
             Files.write(made, Arrays.copyOf(whole, length));
-            assertRefused(1, "not noted as an archive, because it is not what", archiving(folder, "--records=200"));
+            assertRefused(1, "not recorded as an archive, because it is not what", archiving(folder, "--records=200"));
         }
         assertNothingIsNotedAndNothingWent();
 
         Files.write(made, whole);
-        assertThat(archive("--records=200")).contains("is there already", "\t1-200\t", "\t201-400\t", "\t401-600\t");
+        assertThat(archive("--records=200")).contains("exists already", "\t1-200\t", "\t201-400\t", "\t401-600\t");
         awaitHorizon(600);
 
         Path never = folder.resolve("never");
@@ -391,7 +392,7 @@ class ArchiveIT {
 
     @Test
     @TakesLong
-    void whatIsKilledMidwayHasNotedNothing() throws Exception {
+    void aKilledArchiveCommandHasRecordedNothing() throws Exception {
         appendOld(8_000);
         retain(true);
         Process process = archiving(folder).start();
@@ -415,7 +416,7 @@ class ArchiveIT {
 
     @Test
     @TakesLong
-    void ofTwoAtATimeEachRecordIsNotedOnce() throws Exception {
+    void twoArchiveCommandsRecordEachRecordOnce() throws Exception {
         for (int i = 0; i < 10; i++) {
             appendOld(100);
         }
@@ -437,7 +438,7 @@ class ArchiveIT {
         }
         for (int i = 0; i < two.size(); i++) {
             assertThat(two.get(i).waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
-            // Who comes second is told so, or finds that what the first has archived is gone already.
+            // The second one is refused, or finds that the archived records have expired.
             if (two.get(i).exitValue() != 0) {
                 assertThat(outputs.get(i).get()).containsAnyOf("Archive not next", "Records expired");
             }
@@ -475,7 +476,7 @@ class ArchiveIT {
     /** A hold stops what an archive would let go; the archive of what is held stays what it is. */
     @Test
     @TakesLong
-    void whatIsHeldMayBeArchivedAndStays() throws Exception {
+    void heldRecordsCanBeArchivedAndStay() throws Exception {
         appendOld(100);
         retain(true);
         String hold = log.text("select gen_random_uuid()");
@@ -492,9 +493,9 @@ class ArchiveIT {
     }
 
     @Test
-    void aWrongCommandLineIsToldWhatThereIs() throws Exception {
+    void aWrongCommandLineIsExplained() throws Exception {
         appendOld(10);
-        assertRefused(2, "keeps its records for ever", archiving(folder));
+        assertRefused(2, "never expire", archiving(folder));
         assertRefused(2, "does not go with --until", archiving(folder, "--through=5", "--until=2026-01-01T00:00:00Z"));
         assertRefused(2, "has to be a time", archiving(folder, "--until=yesterday"));
         assertRefused(2, "--records", archiving(folder, "--records=0"));

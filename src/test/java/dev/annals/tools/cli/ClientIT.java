@@ -47,7 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ClientIT {
 
-    /** Of exports: one of lines and one of rows, or all. */
+    /** Formats of exports: one of lines and one of rows, or all. */
     private static final List<String> FORMATS =
             List.of("ndjson", "csv", "cloudevents", "ocsf").subList(0, Load.times(2, 4));
 
@@ -141,7 +141,7 @@ class ClientIT {
                     .isEqualTo(IntStream.range(0, count)
                             .mapToObj(Integer::toString)
                             .toList());
-            assertThat(log("tail.log")).contains("trying again", "answers again");
+            assertThat(log("tail.log")).contains("tries again", "answers again");
         } finally {
             append.destroyForcibly();
             tail.destroy();
@@ -212,18 +212,18 @@ class ClientIT {
             assertFails(
                     service.client("export", "--format=" + format, "-o", file.toString(), "--resume"),
                     4,
-                    "Put the file " + file + " aside");
+                    "The file " + file + " has records that the feed does not have");
             assertThat(file).hasContent(lost);
         }
         Path beyond = directory.resolve("beyond");
         Files.writeString(beyond, feed.output().replaceFirst("\"sequence_id\":\\d+", "\"sequence_id\":999999999"));
-        assertFails(service.client("export", "-o", beyond.toString(), "--resume"), 4, "aside");
+        assertFails(service.client("export", "-o", beyond.toString(), "--resume"), 4, "Move it elsewhere");
     }
 
     @Test
     @Order(2)
     @TakesLong
-    void whatIsNoExportIsNotResumedAndStaysAsItIs() throws Exception {
+    void aFileThatIsNoExportIsNotResumedAndIsUnchanged() throws Exception {
         Path file = directory.resolve("notes");
         for (String[] attempt : new String[][] {
             {"ndjson", "notes of mine"},
@@ -262,7 +262,7 @@ class ClientIT {
             }
         })) {
             Result result = run(service.client("export", "--url=" + stub.url()), "");
-            assertThat(result.error()).contains("trying again", "sequence id 1", "export again");
+            assertThat(result.error()).contains("tries again", "sequence id 1", "export again");
             assertThat(result.exitCode()).isEqualTo(4);
             assertThat(result.output()).isEqualTo(lost);
         }
@@ -326,7 +326,7 @@ class ClientIT {
 
     @Test
     @Order(3)
-    void whatIsRefusedIsNamedAndTheRestStored() throws Exception {
+    void refusedLinesAreNamedAndTheOthersStored() throws Exception {
         Result result = run(
                 service.client("append"),
                 "{\"action\": \"good\"}\nno json\n\n{\"action\": 7}\n{\"id\": null, \"action\": \"good\"}\n");
@@ -374,7 +374,7 @@ class ClientIT {
         assertFails(brokenToken, 2, "a token has no white space");
         assertFails(service.client("tail", "--cursor=999999999"), 4, "--from-start");
         assertFails(service.client("export", "--cursor=999999999"), 4, "Feed rewound");
-        assertFails(service.client("tail", "--cursor=garbage"), 2, "does not hold a cursor");
+        assertFails(service.client("tail", "--cursor=garbage"), 2, "does not contain a cursor");
         assertFails(service.client("tail", "--start=yesterday"), 1, "RFC 3339");
         assertFails(service.client("tail", "--colour"), 2, "--colour");
         assertFails(service.client("export", "--resume"), 2, "-o FILE");
@@ -385,7 +385,7 @@ class ClientIT {
 
     @Test
     @Order(6)
-    void whatHasNothingToAppendSaysWhatToDo() throws Exception {
+    void anAppendWithoutRecordsShowsWhatToDo() throws Exception {
         assertFails(service.client("append"), 2, "--action");
         assertFails(service.client("append", "--message=By hand"), 2, "--action");
         Path script = Path.of("/usr/bin/script");
@@ -432,7 +432,10 @@ class ClientIT {
             assertThat(file).doesNotExist();
         }
         Path proved = directory.resolve("refused-proof");
-        assertFails(service.client("export", "--proof", "--cursor=999999999", "-o", proved.toString()), 2, "behind");
+        assertFails(
+                service.client("export", "--proof", "--cursor=999999999", "-o", proved.toString()),
+                2,
+                "after the last record");
         assertThat(proved).doesNotExist();
         Path kept = Files.createFile(directory.resolve("kept"));
         ProcessBuilder refused = service.client("export", "--resume", "-o", kept.toString());
@@ -453,7 +456,7 @@ class ClientIT {
         assertThat(piped.output().lines().map(ClientIT::message)).containsExactly("Three", "One");
         Result oldest = succeed(service.client("search", "-n", "1", "--oldest-first", "action:vault_*"), "");
         assertThat(oldest.output().lines().map(ClientIT::message)).containsExactly("One");
-        assertThat(oldest.error()).contains("There may be more than these 1: see -n.");
+        assertThat(oldest.error()).contains("The query may match more than these 1: see -n.");
         assertThat(succeed(service.client("search", "--", "-action:*"), "").output())
                 .isEmpty();
         JsonNode two = Json.mapper()
@@ -618,7 +621,7 @@ class ClientIT {
     @Test
     @Order(13)
     @TakesLong
-    void whatCannotBeWrittenOrReadEndsTheCommand() throws Exception {
+    void anUnreadableOrUnwritableFileEndsTheCommand() throws Exception {
         String project = service.newProject("read").id().toString();
         for (String[] command :
                 List.of(new String[] {"token", "list", project}, new String[] {"project", "list"}, new String[] {
@@ -633,7 +636,7 @@ class ClientIT {
         assertFails(lost, 1, "exists and is lost: revoke it");
         ProcessBuilder closed = service.client("append");
         closed.command(inBash("\"$0\" \"$@\" <&-", closed.command()));
-        assertFails(closed, 2, "There is nothing to append");
+        assertFails(closed, 2, "No record to append");
         assertFails(
                 service.client("stream", "set", "s", "--sink=https://example.org/", "--secret-file=/nosuch/file"),
                 2,
@@ -642,7 +645,7 @@ class ClientIT {
 
     @Test
     @Order(14)
-    void whatIsShownWholeIsJson() throws Exception {
+    void showPrintsJson() throws Exception {
         ProcessBuilder set = service.client("alert", "set", "shown", "--more-than=1", "--in=60", "action:\u009b");
         set.environment()
                 .put("ANNALS_TOKEN", service.newProject("read", "stream").token());

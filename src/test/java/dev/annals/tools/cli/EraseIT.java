@@ -200,7 +200,7 @@ class EraseIT {
 
         assertThat(ends(0, "erase", "--actor-id=" + PERSON_TEXT, "--reason=Request 17", "--yes")
                         .error())
-                .contains("nothing to redact");
+                .contains("Nothing to redact");
         ends(0, "erase", "--subject-id=" + PERSON_TEXT, "--reason=Request 17", "--yes", "--field=subject.id");
         JsonNode about = records().get(4);
         assertThat(about.path("subject").isMissingNode()).isTrue();
@@ -208,7 +208,7 @@ class EraseIT {
     }
 
     @Test
-    void whatWasInterruptedIsFinishedByTheSameAgainAndNothingIsDoneTwice() throws Exception {
+    void theSameCommandFinishesAnInterruptedErasureAndRepeatsNothing() throws Exception {
         int count = 300;
         append(IntStream.range(0, count).mapToObj(i -> by(PERSON, "s-" + i, "")).toArray(String[]::new));
         String[] erase = {"erase", "--actor-id=" + PERSON_TEXT, "--reason=Request 17", "--yes"};
@@ -251,7 +251,7 @@ class EraseIT {
 
     @Test
     @TakesLong
-    void whatIsHeldStaysAndIsNamedAndTheRestGoes() throws Exception {
+    void heldRecordsStayAndAreNamedAndTheOthersAreRedacted() throws Exception {
         appendSome();
         String hold = ends(0, "hold", "set", project.id().toString(), "--subject-id=s-2", "--reason=Case 12")
                 .output()
@@ -261,7 +261,7 @@ class EraseIT {
         String[] erase = {"erase", "--actor-id=" + PERSON_TEXT, "--reason=Request 17", "--yes"};
         for (String redacted : List.of("1 record was", "0 records were")) {
             assertThat(ends(5, erase).error())
-                    .contains("1 record stays as it is. Legal hold: ", hold, redacted + " redacted");
+                    .contains("1 record is unchanged. Legal hold: ", hold, redacted + " redacted");
         }
         assertThat(ends(5, "redact", records().get(2).path("id").asText(), "--field=outcome", "--reason=r")
                         .error())
@@ -277,7 +277,7 @@ class EraseIT {
     }
 
     @Test
-    void whatIsWrongIsSaidBeforeAnythingIsRedacted() throws Exception {
+    void errorsAreReportedBeforeAnythingIsRedacted() throws Exception {
         appendSome();
         List<JsonNode> before = records();
         for (String[] wrong : new String[][] {

@@ -59,7 +59,7 @@ class LargestRecordTest {
     @ParameterizedTest
     @MethodSource("records")
     void aLineForPeopleIsMade(String record) throws Exception {
-        assertThat(RecordLine.of(record.getBytes(UTF_8)))
+        assertThat(RecordTable.line(record.getBytes(UTF_8)))
                 .hasSizeGreaterThan(65_535)
                 .endsWith("\n");
     }
@@ -83,7 +83,7 @@ class LargestRecordTest {
     }
 
     @Test
-    void whatNeverEndsIsNoRecord() {
+    void anEndlessLineIsNoRecord() {
         RecordSplitter splitter = new RecordSplitter(Format.ndjson, new ByteArrayOutputStream());
         byte[] part = new byte[1 << 20];
         assertThatThrownBy(() -> {

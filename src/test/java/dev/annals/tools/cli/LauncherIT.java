@@ -38,7 +38,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code docker/annals}: commands as without it, from an archive that nobody else can have written. */
+/** {@code docker/annals}: the same commands, from an archive of classes that only this user can write. */
 @Slow
 @TakesLong
 class LauncherIT {
@@ -207,7 +207,7 @@ class LauncherIT {
     }
 
     @Test
-    void endsWithoutAMessageWhenNobodyReads() throws Exception {
+    void endsWithoutAMessageWhenItsOutputIsClosed() throws Exception {
         Tools.need(Files.exists(Path.of("/bin/bash")), "bash");
         Ended ended = run(
                 environment(shared),
@@ -216,7 +216,7 @@ class LauncherIT {
                 "-c",
                 "\"$0\" search --json | head -c 1; echo \" ${PIPESTATUS[0]}\"",
                 LAUNCHER.toString());
-        assertThat(ended.output).isEqualTo("{ " + ClientFailure.NOBODY_READS + "\n");
+        assertThat(ended.output).isEqualTo("{ " + ClientFailure.CLOSED_PIPE + "\n");
         assertThat(ended.error).isEmpty();
     }
 
@@ -317,7 +317,7 @@ class LauncherIT {
         return environment;
     }
 
-    /** So that it does not start if the archive that it takes does not fit. */
+    /** The environment in which a mismatched archive prevents the start. */
     private static Map<String, String> strictly(Path cache) {
         Map<String, String> environment = environment(cache);
         environment.put("JDK_JAVA_OPTIONS", "-Xshare:on");

@@ -43,7 +43,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a reader runs who does not trust the operator, against the packaged service and an owner with its database and key. */
+/** Commands of a reader that does not trust the operator, against the packaged service and an owner with its database and key. */
 @Slow
 @Order(2)
 @Timeout(300)
@@ -107,7 +107,7 @@ class ProofIT {
         Path error = folder.resolve("error");
         Process process = command.redirectError(error.toFile()).start();
         CompletableFuture<Process> end = process.onExit().orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS);
-        // Where it has ended by itself, that would close its output before it is read.
+        // Not for an ended process: that would close its output before it is read.
         var unused = end.exceptionally(tooLong -> process.destroyForcibly());
         process.getOutputStream().close();
         String output = new String(process.getInputStream().readAllBytes(), UTF_8);
@@ -199,9 +199,9 @@ class ProofIT {
         assertThat(exported.error()).contains("600 records", "verified");
         assertThat(succeed("check", file.toString(), "--vkey=" + vkey).output())
                 .startsWith("Verified: records 1 to 600, all there are in the log ");
-        assertThat(run("export", "--proof").error()).contains("The service says that its key is " + vkey);
+        assertThat(run("export", "--proof").error()).contains("The service names the key " + vkey);
         assertEnds(2, "exists already", "export", "--proof", "-o", file.toString());
-        assertEnds(2, "leave --resume", "export", "--proof", "--action=n");
+        assertEnds(2, "omit --resume", "export", "--proof", "--action=n");
         assertEnds(2, "need --proof", "export", "--vkey=" + vkey);
 
         JsonNode record = json("?limit=1&cursor=299").get("results").get(0);
@@ -274,7 +274,7 @@ class ProofIT {
                 .hasLineCount(700);
     }
 
-    /** What stands between the service and the reader, or the service itself, changes one record of a page. */
+    /** A proxy, or the service itself, changes one record of a page. */
     @Test
     void pagesThatAreChangedOnTheWayAreNeitherPrintedNorExported() throws Exception {
         append(1, 400);
@@ -312,7 +312,7 @@ class ProofIT {
 
     @Test
     @TakesLong
-    void aTailThatFollowsPrintsWhatIsProvedAsItComes() throws Exception {
+    void aFollowingTailPrintsProvedRecordsAsTheyArrive() throws Exception {
         append(1, 10);
         Path cursor = folder.resolve("cursor");
         ProcessBuilder command = service.client(
@@ -337,7 +337,7 @@ class ProofIT {
     }
 
     @Test
-    void whatWasRedactedIsProvedAndItsRedactionCanBeRepeated() throws Exception {
+    void aRedactionIsProvedAndCanBeRepeated() throws Exception {
         append(1, 300);
         String id = json("?limit=1&cursor=99").get("results").get(0).get("id").textValue();
         Path kept = folder.resolve("checkpoint");
@@ -357,7 +357,7 @@ class ProofIT {
                 "--reason=A reason");
         assertEnds(1, "has no outcome", "redact", id, "--field=outcome", "--reason=r");
         assertEnds(2, "--reason", "redact", id, "--field=message");
-        assertEnds(2, "no other", "redact", id, "--replay=" + file);
+        assertEnds(2, "cannot be used with", "redact", id, "--replay=" + file);
         project = reading;
         Await.until("the event is in the log", () -> get("/log/1/checkpoint").contains("\n301\n"));
         succeed("export", "--proof", "--vkey=" + vkey, "-o", file.toString());
@@ -445,7 +445,7 @@ class ProofIT {
         String next = json("/log").get("vkeys").get(0).textValue();
         assertEnds(
                 2,
-                "does not hold a checkpoint of this log",
+                "does not contain a checkpoint of this log",
                 "tail",
                 "--verify",
                 "--vkey=" + next,
@@ -472,7 +472,7 @@ class ProofIT {
         Files.writeString(kept, get("/log/1/checkpoint"));
         assertEnds(
                 0,
-                "Sound: 600 records in 1 projects, the first 600 as the log has signed them.",
+                "Sound: 600 records in 1 project, the first 600 as the log has signed them.",
                 "verify",
                 "--against=" + kept,
                 "--vkey=" + vkey);
@@ -488,7 +488,7 @@ class ProofIT {
 
     @Test
     @TakesLong
-    void whoRequiresWitnessesGetsOnlyWhatTheyHaveCosigned() throws Exception {
+    void aReaderThatRequiresWitnessesGetsOnlyCosignedRecords() throws Exception {
         need(!WITNESSES.isEmpty(), "Go");
         // They know the log before they are asked about it: one that does not is left alone for minutes.
         project = service.newProject();
@@ -530,7 +530,7 @@ class ProofIT {
         String[] tail = {
             "tail", "--verify", key, first, second, "--cursor-file=" + cursor, "--from-start", "--patience=20"
         };
-        // What is cosigned may be a checkpoint of a moment ago.
+        // The cosigned checkpoint may be a moment old.
         int printed = 0;
         for (int tries = 0; tries < 50 && printed < 400; tries++) {
             printed += (int) succeed(tail).output().lines().count();
@@ -613,7 +613,7 @@ class ProofIT {
             assertThat(ask(at, "/log/1/checkpoint").body()).contains("log-halted");
             assertThat(ask(at, "/" + id).body()).contains("\"100\"").doesNotContain("redacted");
 
-            // Whoever lets it go on is stopped once more: it has signed 311 records.
+            // The log is halted again, because it has signed 311 records.
             String ofProject = "--project=" + project.id();
             assertThat(run(at, database, "log", "resume", ofProject).exitCode()).isZero();
             assertThat(ask(at, "/log/1/checkpoint").body()).contains("log-halted", "311");

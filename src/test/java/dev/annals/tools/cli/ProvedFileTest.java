@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** Files that prove themselves, and all that can be done to them on the way to whoever checks them. */
+/** Files with proofs, and every change to them on the way to the reader. */
 @BesideTheService
 class ProvedFileTest {
 
@@ -142,7 +142,7 @@ class ProvedFileTest {
     }
 
     @Test
-    void whatWasExportedIsVerified() throws Exception {
+    void anExportIsVerified() throws Exception {
         assertThat(check(file(), 1, null)).as("%s", found).isZero();
         assertThat(check(file(records, 300), 301, null)).as("%s", found).isZero();
         assertThat(check(file(List.of(), 0), 1, null)).as("%s", found).isZero();
@@ -165,7 +165,7 @@ class ProvedFileTest {
     }
 
     @Test
-    void whatIsAddedToARecordIsNamed() throws Exception {
+    void anAddedMemberOfARecordIsNamed() throws Exception {
         List<String> file = file();
         file.set(line(5), file.get(line(5)).replace("\"action\"", "\"approved\":true,\"action\""));
         assertFinds(file, "where record 5 should be, is no record of the log: no leaf covers the field approved");
@@ -260,7 +260,7 @@ class ProvedFileTest {
 
     /** Every other history, complete and signed with the log's own key, is refused by who has seen the first one. */
     @Test
-    void whoHasTheKeyCannotRewriteWhatAReaderHasACheckpointOf() throws Exception {
+    void anOwnerOfTheKeyCannotRewriteRecordsOfAReadersCheckpoint() throws Exception {
         Checkpoint seen = checkpoint(records.subList(0, 500));
         for (int at : new int[] {0, 1, 255, 256, 300, 499}) {
             List<String> changed = new ArrayList<>(records);
@@ -344,7 +344,7 @@ class ProvedFileTest {
         return left.replaceFirst("\"seed\":\"[^\"]*\"", "\"salts\":" + salts + ",\"redacted\":" + digests);
     }
 
-    /** What a redaction appends. */
+    /** The record that a redaction appends. */
     private static String event(int n, int of, String recordId, String fields) {
         return "{\"id\":\"" + new UUID(7, n) + "\",\"sequence_id\":" + n
                 + ",\"action\":\"annals.redact\",\"subject\":{\"type\":\"record\",\"id\":\"" + recordId + "\"},"
@@ -370,7 +370,7 @@ class ProvedFileTest {
     }
 
     @Test
-    void whatWasRedactedIsVerifiedWithTheRecordsThatSaySo() throws Exception {
+    void redactedValuesAreVerifiedWithTheRecordsOfTheirRedaction() throws Exception {
         for (Map<Integer, String> events : List.of(
                 Map.of(400, event(400, 100, recordId(100), BOTH)),
                 Map.of(101, event(101, 100, recordId(100), BOTH)),
@@ -439,7 +439,7 @@ class ProvedFileTest {
     }
 
     @Test
-    void whatCannotBeRedactedIsNotAccepted() throws Exception {
+    void aFieldThatCannotBeRedactedIsNotAccepted() throws Exception {
         for (String field : List.of("action", "timestamp")) {
             List<String> log = new ArrayList<>(records);
             log.set(399, event(400, 100, recordId(100), "\"" + field + "\""));

@@ -52,7 +52,7 @@ class RecordSplitterTest {
         return template.replace('\'', '"').replace("%s", id);
     }
 
-    /** What the service answers to a cursor. */
+    /** The service's answer to a cursor. */
     private static String answer(Format format, int cursor) {
         return (format == Format.csv ? HEADER : "")
                 + String.join("", records(format).subList(cursor, 3));
@@ -96,7 +96,7 @@ class RecordSplitterTest {
         "csv, name",
         "csv, '{\"sequence_id\":1,\"id\":\"a\"}'"
     })
-    void whatIsOfAnotherKindIsNoExport(Format format, String line) throws IOException {
+    void aFileOfAnotherKindIsNoExport(Format format, String line) throws IOException {
         RecordSplitter splitter = new RecordSplitter(format, new ByteArrayOutputStream());
         feed(splitter, (line + "\n").getBytes(UTF_8), 100);
         assertThat(splitter.isExport()).isFalse();

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** What a reader requires of witnesses, when a proof is checked offline. */
+/** The witnesses that a reader requires, in an offline check of a proof. */
 @BesideTheService
 class WitnessedProofTest {
 
@@ -88,7 +88,7 @@ class WitnessedProofTest {
     }
 
     @Test
-    void aCosignatureOfSomethingElseCountsForNobody() throws Exception {
+    void aCosignatureOfAnotherNoteDoesNotCount() throws Exception {
         String w1 = "--witness=" + one.vkey();
         assertThat(check(cosigned(one.line(signed.text() + "more\n", Instant.now())), w1))
                 .isEqualTo(1);

@@ -246,7 +246,7 @@ class EmbeddedDatabaseTest {
     }
 
     @Test
-    void whereThePortIsTakenAnotherIsFound() throws Exception {
+    void aTakenPortIsReplacedByAnother() throws Exception {
         DatabaseUrl first;
         try (EmbeddedDatabase database = start()) {
             first = database.url();
@@ -259,7 +259,7 @@ class EmbeddedDatabaseTest {
     }
 
     @Test
-    void aPortThatItsServiceIsGoingToListenOnIsLeftToIt() throws Exception {
+    void theDatabaseAvoidsThePortsOfItsService() throws Exception {
         DatabaseUrl first;
         try (EmbeddedDatabase database = start()) {
             first = database.url();
@@ -272,7 +272,7 @@ class EmbeddedDatabaseTest {
     }
 
     @Test
-    void aDirectoryOfSomebodyElsesIsRefusedUntouched() throws Exception {
+    void aDirectoryWithOtherFilesIsRefusedUntouched() throws Exception {
         directory = Files.createTempDirectory("annals-embedded-");
         Path file = Files.createFile(directory.resolve("letters"));
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
@@ -391,7 +391,7 @@ class EmbeddedDatabaseTest {
     }
 
     @Test
-    void aUserIdForWhichThereIsNoNameIsToldWhatToDo() throws Exception {
+    void aUserIdWithoutANameGetsAdvice() throws Exception {
         directory = Files.createTempDirectory("annals-embedded-");
         ProcessBuilder nameless = owner("unshare", "--user", "--map-user=12345", "--map-group=0");
         nameless.environment().put("PATH", "/nonexistent");

@@ -125,7 +125,7 @@ class EmbeddedServiceIT {
         assertThat(service.output).noneMatch(line -> line.contains(" ERROR "));
     }
 
-    /** Whoever loads a client's variables into a shell, and starts the service from it, has not made them settings. */
+    /** A client's variables in the shell that starts the service are no settings. */
     @Test
     void aTokenThatWasIssuedIsNoSettingAndEndsWhenItIsRevoked() throws Exception {
         ServiceProcess first = startAndWait(Map.of("ANNALS_ADMIN_TOKEN", AuditLogFixture.ADMIN_TOKEN));
@@ -285,7 +285,7 @@ class EmbeddedServiceIT {
     }
 
     @Test
-    void whatTheFirstStartPrintsWorksAsPastedAndARestartKeepsTheRecord() throws Exception {
+    void theFirstStartsCommandsWorkAsPastedAndARestartKeepsTheRecord() throws Exception {
         need(Files.exists(Path.of("/usr/bin/curl")), "curl, which the printed line is for");
         Path fresh = Files.createTempDirectory("annals-first-start-");
         Map<String, String> settings =
@@ -327,7 +327,7 @@ class EmbeddedServiceIT {
         service.newProject(AuditLogFixture.ADMIN_TOKEN, "read");
         SqlFixture database = SqlFixture.on(DatabaseUrl.parse(
                 Files.readString(directory.resolve("database-url")).strip()));
-        // What the log takes in after the change would be wrong for good.
+        // The log would record the change for good.
         Await.until(
                 "all events are in the log, were verified and are sound",
                 () -> database.number(
@@ -396,7 +396,7 @@ class EmbeddedServiceIT {
                 .body();
     }
 
-    /** What a command prints to standard output. */
+    /** The standard output of a command. */
     private static String shell(String command) throws Exception {
         Process shell = new ProcessBuilder("bash", "-c", command)
                 .redirectError(ProcessBuilder.Redirect.DISCARD)

@@ -138,17 +138,17 @@ public final class InstalledPostgres implements AutoCloseable {
         killed = true;
     }
 
-    /** Lets nobody in any more. Connections that are open stay so. */
+    /** Refuses new connections. Open ones stay. */
     public void refuseConnections() throws Exception {
         Path rules = data.resolve("pg_hba.conf");
         Files.writeString(rules, "host all all all reject\n" + Files.readString(rules));
         run("pg_ctl", "reload", "--pgdata=" + data, "--silent");
     }
 
-    /** Stops all of it where it is: it accepts connections, and answers nothing. */
+    /** Freezes all processes: connections are accepted and never answered. */
     public void freeze() throws Exception {
         signal("STOP", List.of(postmaster()));
-        // What it began just before may not be there yet.
+        // A process may start meanwhile.
         List<ProcessHandle> known = List.of();
         for (List<ProcessHandle> all = processes(); !all.equals(known); all = processes()) {
             signal("STOP", all);
@@ -193,7 +193,7 @@ public final class InstalledPostgres implements AutoCloseable {
                         + " -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off");
     }
 
-    /** Where a database of it is, for its owner, a superuser. */
+    /** The URL of a database for its owner, a superuser. */
     public DatabaseUrl url(String database) {
         return url.withDatabase(database);
     }

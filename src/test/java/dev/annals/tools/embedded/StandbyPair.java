@@ -70,7 +70,7 @@ public final class StandbyPair implements AutoCloseable {
 
     /** Whatever the primary does. */
     public void promoteStandby() throws Exception {
-        // What waits for a standby of its own would wait for ever.
+        // Commits would wait for a synchronous standby for ever.
         SqlFixture.on(standby().url("postgres")).runEach("select pg_promote()");
         SqlFixture.on(standby().url("postgres"))
                 .runEach("alter system set synchronous_standby_names = ''", "select pg_reload_conf()");

@@ -26,7 +26,7 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
     /** PostgreSQL's programs, unpacked once for all tests and all test runs of a checkout. */
     static final Path BINARIES = Path.of("target", "test-postgresql").toAbsolutePath();
 
-    /** Where Linux keeps a file system in memory. */
+    /** Linux' file system in memory. */
     private static final Path MEMORY = Path.of("/dev/shm");
 
     /** Several times what the tests write. */
@@ -53,8 +53,7 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
                 AuditLogFixture.LOG_KEY,
                 "annals.streams.key",
                 AuditLogFixture.STREAMS_KEY,
-                // Where the tests have their receivers; sinks elsewhere on this machine are refused, as they are by
-                // default.
+                // The receivers of tests. Other sinks on this machine are refused, as by default.
                 "annals.streams.allowed-hosts",
                 "*,127.0.0.1",
                 "annals.management.port",
@@ -111,7 +110,7 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
         return DatabaseUrl.parse(System.getProperty(SERVER_PROPERTY));
     }
 
-    /** The name of a database that has the schema and nothing else. Nobody stays connected to it, so that it can be copied. */
+    /** The name of a database that has the schema and nothing else. No connection to it stays open, so that it can be copied. */
     private static String template() {
         synchronized (System.getProperties()) {
             String known = System.getProperty(TEMPLATE_PROPERTY);
@@ -166,9 +165,8 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
     }
 
     /**
-     * What changes no answer. To compress whole pages in the write-ahead log, all those of a copied database above all, takes
-     * time that no disk gives back here; and so does a process every minute for each of two hundred databases, most of which
-     * live for seconds.
+     * Settings that change no answer. Compressing whole pages in the write-ahead log costs more time than it saves here, and so does
+     * an autovacuum process every minute for each of two hundred databases.
      */
     private static void spareTheProcessor(DatabaseUrl url) {
         execute(url, "alter system set wal_compression = off");

@@ -84,7 +84,7 @@ class CommandsIT {
     }
 
     @Test
-    void whatCannotStartNamesTheSettingAndTheFile() throws Exception {
+    void aFailedStartNamesTheSettingAndTheFile() throws Exception {
         TestDatabase.migrate(owner);
         assertStops(Map.of("ANNALS_PORT", "abc"), "ANNALS_PORT", "\"abc\"", "integer");
         assertStops(Map.of("ANNALS_VERIFICATION_ENABLED", "ture"), "ANNALS_VERIFICATION_ENABLED", "\"ture\"");
@@ -116,7 +116,7 @@ class CommandsIT {
     }
 
     @Test
-    void aWrongCommandLineIsToldWhatThereIs() throws Exception {
+    void aWrongCommandLineListsTheCommands() throws Exception {
         assertThat(run(2, owner, "vacuum"))
                 .isEqualTo(
                         "There is no command vacuum; there are serve, tail, search, append, export, check, archive, redact, erase, project, token, grant, hold,"

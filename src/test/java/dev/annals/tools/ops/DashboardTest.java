@@ -30,7 +30,7 @@ class DashboardTest {
 
     @Test
     void everyMetricOfTheDashboardAndOfTheAlertsIsOneOfTheService() throws Exception {
-        // What there is one of for all appends and all readers registers its metrics when it is first used.
+        // Shared parts register their metrics with the first use.
         Project project = log.newProject();
         project.request()
                 .contentType("application/json")

@@ -55,7 +55,7 @@ class DumpIT {
     }
 
     @Test
-    void aDumpUnderLoadComesBackWithTheSameFeedAndIsSoundAndForksNoLog() throws Exception {
+    void aDumpUnderLoadIsRestoredWithTheSameFeedAndIsSoundAndForksNoLog() throws Exception {
         Path dump = directory.resolve("dump.tar.gz");
         Path restored = directory.resolve("restored");
         String before;

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What somebody meets who has just unpacked the program. */
+/** The first use of the unpacked program. */
 @Timeout(120)
 class FirstUseIT {
 
@@ -47,7 +47,7 @@ class FirstUseIT {
         assertThat(completed(script, "annals migrate --serv")).isEqualTo("--service-user");
     }
 
-    /** What bash offers for the last word. */
+    /** The completions of bash for the last word. */
     private static String completed(Path script, String line) throws Exception {
         Process bash = new ProcessBuilder(BASH.toString(), "-c", """
                 source "$0"
@@ -96,7 +96,7 @@ class FirstUseIT {
     }
 
     @Test
-    void whoeverOnlyTriesTheProgramLearnsWhatItMakesAndWhere() throws Exception {
+    void theFirstStartShowsWhatItCreatesAndWhere() throws Exception {
         Path data = directory.resolve("data");
         try (ServiceProcess service =
                 ServiceProcess.start(Map.of("ANNALS_DATA_DIR", data.toString())).awaitListening()) {

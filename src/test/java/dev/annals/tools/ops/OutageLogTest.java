@@ -10,7 +10,7 @@ import org.jboss.logmanager.ExtLogRecord;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What is the same is said once per interval; what is not about the database is said as it is. */
+/** A repeated failure is logged once per interval; failures without the database are logged unchanged. */
 @BesideTheService
 class OutageLogTest {
 
@@ -18,7 +18,7 @@ class OutageLogTest {
     private final OutageLog log = new OutageLog(() -> now);
 
     @Test
-    void whatHasTheSameCauseIsSaidOncePerIntervalWithHowOftenItCame() {
+    void aCauseIsLoggedOncePerIntervalWithItsNumber() {
         ExtLogRecord first = entry("A request of %s failed", new VertxException("closed"), "one");
         assertThat(log.isLoggable(first)).isTrue();
         assertThat(first.getMessage()).isEqualTo("A request of one failed: io.vertx.core.VertxException: closed");
@@ -34,7 +34,7 @@ class OutageLogTest {
         assertThat(log.isLoggable(later)).isTrue();
         assertThat(later.getMessage())
                 .contains("A request of last failed")
-                .endsWith("(and 5 times more since this was last said)");
+                .endsWith("(and 5 times more since the last line)");
     }
 
     @Test
@@ -45,7 +45,7 @@ class OutageLogTest {
     }
 
     @Test
-    void whatIsNotAboutTheDatabaseIsSaidWholeAndEachTime() {
+    void otherFailuresAreLoggedUnchangedEachTime() {
         for (Throwable failure :
                 new Throwable[] {new IllegalStateException("a fault"), new IOException("of the service's own")}) {
             for (int i = 0; i < 3; i++) {

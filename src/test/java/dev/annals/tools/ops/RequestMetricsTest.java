@@ -28,7 +28,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Whoever calls the service chooses neither the names nor the number of its metrics. */
+/** Callers cannot choose the names or the number of metrics. */
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 @Timeout(120)

@@ -12,7 +12,7 @@ import java.sql.Statement;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What {@code verify} compares a schema with is what the migrations make. {@code -Dschema.write=true} writes it. */
+/** {@code verify} compares a schema with the result of the migrations. {@code -Dschema.write=true} writes it. */
 @BesideTheService
 class ShippedSchemaTest {
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What the background finds, and whether it looks at what it is to look at and no more. */
+/** The verification in the background finds damage, and reads what is due and no more. */
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 class VerificationTest {
@@ -95,7 +95,7 @@ class VerificationTest {
     }
 
     @Test
-    void whatIsNewIsVerifiedOnceUntilTheNextRoundBegins() throws Exception {
+    void newRecordsAreVerifiedOnceUntilTheNextRoundBegins() throws Exception {
         append(600);
         awaitDerived(600);
         assertThat(verifiedBy(this::look)).isEqualTo(600);
@@ -112,7 +112,7 @@ class VerificationTest {
     }
 
     @Test
-    void aRecordThatWasChangedIsFoundWhenItsRoundComes() throws Exception {
+    void aChangedRecordIsFoundInTheNextRound() throws Exception {
         append(600);
         awaitDerived(600);
         look();
@@ -130,11 +130,11 @@ class VerificationTest {
         assertThat(log.number(events())).isEqualTo(1);
         assertThat(log.text("select metadata::text from annals.audit_record where action = 'annals.verification.fail'"
                         + " and subject_id = '" + project + "'"))
-                .contains("the sequence id 77 is not the one that was taken into the log");
+                .contains("the sequence id 77 does not match the log");
     }
 
     @Test
-    void aStretchIsLeftToTheInstanceThatHasTakenItUntilThatOneIsThoughtDead() throws Exception {
+    void aClaimedRangeBelongsToItsInstanceUntilTheLeaseEnds() throws Exception {
         append(10);
         try (Connection another = log.connect()) {
             AuditLogFixture.execute(
@@ -145,7 +145,7 @@ class VerificationTest {
     }
 
     @Test
-    void whereMoreIsAlwaysDueTheRestIsLookedAtAllTheSame() throws Exception {
+    void theOtherChecksRunEvenIfMoreIsAlwaysDue() throws Exception {
         append(10);
         look();
         log.run("update annals.verification set found = 1 where project_id = '" + project + "'");

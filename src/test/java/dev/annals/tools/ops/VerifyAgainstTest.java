@@ -125,8 +125,8 @@ class VerifyAgainstTest {
             damage("update annals.audit_record set " + change + " where project_id = '?' and id = '" + id + "'");
             assertThat(findings())
                     .as(change)
-                    .anyMatch(finding -> finding.contains(
-                            "record " + id + " with the sequence id 100 is not the one that was taken into the log"));
+                    .anyMatch(finding ->
+                            finding.contains("record " + id + " with the sequence id 100 does not match the log"));
             damage("update annals.audit_record set action = '" + action + "', redaction = '" + stored
                     + "' where project_id = '?' and id = '" + id + "'");
         }
@@ -156,7 +156,7 @@ class VerifyAgainstTest {
         assertThat(findings())
                 .singleElement()
                 .asString()
-                .contains("record " + id + " with the sequence id 100 is not the one that was taken into the log");
+                .contains("record " + id + " with the sequence id 100 does not match the log");
     }
 
     @Test
@@ -244,7 +244,7 @@ class VerifyAgainstTest {
         assertThat(findings())
                 .singleElement()
                 .asString()
-                .contains("sequence ids 1 to 700 are not those that the log has signed", "do not tell which");
+                .contains("sequence ids 1 to 700 are not those that the log has signed", "do not show which");
     }
 
     @Test

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
-/** Each kind of damage is done as nobody but a superuser can do it: with all triggers off. */
+/** Each kind of damage is made as only a superuser can make it: with all triggers off. */
 @BesideTheService
 class VerifyTest {
 
@@ -220,7 +220,7 @@ class VerifyTest {
         assertThat(findings())
                 .hasSize(2)
                 .allMatch(finding -> finding.startsWith(nobodys.toString()))
-                .anyMatch(finding -> finding.contains("the project itself is not there"));
+                .anyMatch(finding -> finding.contains("the project itself is missing"));
     }
 
     @Test
@@ -256,7 +256,7 @@ class VerifyTest {
     }
 
     @Test
-    void whatCannotBeReadIsNeitherSoundNorUnsound() {
+    void anUnreadableDatabaseIsNeitherSoundNorUnsound() {
         assertThat(new Verify().run(TestDatabase.createDatabase(), new PrintWriter(printed)))
                 .isEqualTo(Verify.UNCHECKED);
         assertThat(printed.toString()).contains("cannot be verified").contains("annals.project");

@@ -1,22 +1,21 @@
--- Appends a batch of records to one project as append_records.sql does, and gives those that name a sequence its next
--- values, in their order. Sent alone, it is its own transaction: records and values are committed together.
+-- Appends a batch of records to one project like append_records.sql, and gives those that name a sequence its next values, in their
+-- order. Sent alone, it is its own transaction: records and values are committed together.
 --
--- :lock_timeout       text            how long to wait for each lock, in milliseconds
+-- :lock_timeout       text            the longest wait for each lock, in milliseconds
 -- :project_id         uuid
 -- :append_id          uuid[]          the appends of more than one record
--- :append_first       integer[]       where each begins in :id, from 1
--- :append_last        integer[]       where each ends in :id
--- :number_sequence    text[]          of each record; elements may be null
--- :number_place       bigint[]        how many records of the batch before it have numbers of the same sequence
+-- :append_first       integer[]       the index in :id of the first record of each, from 1
+-- :append_last        integer[]       the index of its last record
+-- :number_sequence    text[]          the sequence that each record names; elements may be null
+-- :number_place       bigint[]        the number of records before it that name the same sequence
 -- :sequence_name      text[]          the sequences, each once
--- :sequence_count     bigint[]        how many values the batch needs of each
+-- :sequence_count     bigint[]        the number of values that the batch needs of each
 -- and those of new_records.sql.
 --
 -- One row: recorded_at timestamptz, the same for all records of the batch; sequences text[], first_values bigint[].
 --
--- A sequence that does not exist, is of another kind or has too few values gives none. Its records then have a value
--- without a sequence, for which next_record_number() fails the statement: it draws only for plain SQL writers. The rows of the
--- sequences are locked in one order for everybody, so that no two batches wait for each other.
+-- A sequence that does not exist, is of another kind or has too few values gives none. Its records then have a value without a sequence,
+-- for which next_record_number() fails the statement. All batches lock sequences in one order, so they do not deadlock.
 with setting as materialized (
   select set_config('lock_timeout', :lock_timeout, true)
 ), locked as materialized (

@@ -15,7 +15,7 @@
 -- :ip_address         text
 -- :message            text
 -- :metadata           text          a JSON object
--- :recorded_by_token  uuid          the token that the record came with
+-- :recorded_by_token  uuid          the token that the record arrived with
 --
 -- One row: recorded_at timestamptz.
 insert into annals.audit_record (

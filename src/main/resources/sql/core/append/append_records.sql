@@ -6,8 +6,8 @@
 -- :project_id         uuid[]
 -- :append_id          uuid[]          the appends of more than one record
 -- :append_project     uuid[]          the project of each
--- :append_first       integer[]       where each begins in :id, from 1
--- :append_last        integer[]       where each ends in :id
+-- :append_first       integer[]       the index in :id of the first record of each, from 1
+-- :append_last        integer[]       the index of its last record
 -- and those of new_records.sql.
 --
 -- One row: recorded_at timestamptz, the same for all records of the batch.

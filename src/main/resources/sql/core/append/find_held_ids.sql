@@ -1,7 +1,7 @@
--- Which requests have to wait because a transaction that is still open has inserted the id of one of their records.
+-- Finds the requests with a record whose id an open transaction has inserted.
 --
 -- :project_id  uuid
--- :request     integer[]   of each id: which request it belongs to; the ids of one stand together
+-- :request     integer[]   the request of each id, from 1; the ids of one stand together
 -- :id          uuid[]
 --
 -- One row: held uuid[], one id of each such request.

@@ -1,8 +1,8 @@
--- The values of new records, one row for each, for the statements that include them. They are not in FROM, where PostgreSQL would put each
--- array into a store of its own first: a tenth of the statement's time.
+-- The values of new records, one row for each, for the statements that include them. In FROM, PostgreSQL would copy each array into a store
+-- first: a tenth of the statement's time.
 --
 -- :id                 uuid[]          the records, in their order
--- :placed_with        uuid[]          of each record: its own id, where its append is only this record
+-- :placed_with        uuid[]          the append of each record: its own id, if it is the only one
 -- :timestamp          timestamptz[]
 -- :action             text[]
 -- :actor_type         text[]          this and the following: elements may be null
@@ -15,7 +15,7 @@
 -- :ip_address         text[]
 -- :message            text[]
 -- :metadata           text[]          JSON objects
--- :recorded_by_token  uuid[]          the token that each record came with
+-- :recorded_by_token  uuid[]          the token that each record arrived with
 unnest(:id::uuid[]) as id,
 unnest(:placed_with::uuid[]) as placed_with,
 unnest(:timestamp::timestamptz[]) as "timestamp",

@@ -1,4 +1,4 @@
--- The places of appends that were committed.
+-- Reads the places of committed appends.
 --
 -- :project_id  uuid[]   of each append
 -- :append_id   uuid[]

@@ -1,4 +1,4 @@
--- What sequences have left.
+-- Reads the number of values that sequences have left.
 --
 -- :project_id  uuid
 -- :name        text[]

@@ -1,4 +1,4 @@
--- Defines a sequence, unless the project has, or had, one of this name, with the event that says so.
+-- Defines a sequence and records the event, unless the project has or had one of this name.
 --
 -- :id              uuid
 -- :project_id      uuid

@@ -1,4 +1,4 @@
--- Deletes a sequence, with the event that says so. Its name stays taken.
+-- Deletes a sequence and records the event. Its name stays taken.
 --
 -- :id           uuid
 -- :actor_token  uuid   null for the admin token of the settings, or the service itself

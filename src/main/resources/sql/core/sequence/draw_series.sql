@@ -1,4 +1,4 @@
--- Takes values from a series; if fewer are left than wanted, takes those.
+-- Draws values from a series: as many as wanted, or all that are left.
 --
 -- :sequence_id  uuid
 -- :first_value  bigint   names the series

@@ -1,4 +1,4 @@
--- A sequence by its name.
+-- Reads a sequence by its name.
 --
 -- :project_id  uuid
 -- :name        text

@@ -1,6 +1,6 @@
--- Why a sequence gave no values.
+-- Tells why a sequence gave no values.
 --
 -- :id  uuid
 --
--- One row: is_there boolean, whether a sequence is there and not deleted, so that it must be exhausted.
+-- One row: is_there boolean: the sequence exists and is not deleted, so it is exhausted.
 select exists (select from annals.sequence where id = :id and deleted_at is null) as is_there

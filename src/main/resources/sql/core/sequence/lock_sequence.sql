@@ -1,4 +1,4 @@
--- Locks a sequence until the transaction ends, and reads where it stands.
+-- Locks a sequence until the transaction ends, and reads its next value.
 --
 -- :id  uuid
 --

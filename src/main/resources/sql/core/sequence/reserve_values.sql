@@ -1,8 +1,8 @@
--- Reserves values of a sequence; if fewer are left than wanted, reserves those.
+-- Reserves values of a sequence: as many as wanted, or all that are left.
 --
 -- :id       uuid
 -- :wanted   bigint
--- :minimum  bigint   where fewer are left, none is reserved
+-- :minimum  bigint   if fewer are left, none is reserved
 --
 -- No row (exhausted or deleted) or one: first_value bigint, value_count bigint.
 update annals.sequence

@@ -15,23 +15,23 @@ public interface AppendConfig {
     /**
      * Transactions that append at a time, each on a connection of its own.
      *
-     * <p>Each appends to as many projects as have records waiting. What arrives while all of them are in flight goes into the next one.
+     * <p>Each appends to many projects. Records that arrive while all are in flight join the next transaction.
      */
     @WithDefault("2")
     @Min(1)
     @Max(64)
     int writers();
 
-    /** Bytes of JSON that may wait in all queues; a project's may have 32 MiB. With a small heap {@code annals.memory.bytes} is the tighter limit. */
+    /** Bytes of JSON that may wait in all queues. A project's queue has at most 32 MiB. With a small heap {@code annals.memory.bytes} is the tighter limit. */
     @WithDefault("134217728")
     @Min(65_536)
     @Max(17_179_869_184L)
     long totalQueueBytes();
 
     /**
-     * How often a batch is retried after its connection broke; by default for half a minute, in which a cluster finds a new primary.
+     * Retries of a batch after its connection broke or its transaction lost to another one.
      *
-     * <p>Also after its transaction lost to another one.
+     * <p>The default lasts for half a minute, in which a cluster finds a new primary.
      */
     @WithDefault("20")
     @Min(0)

@@ -45,7 +45,7 @@ final class AppendQueue {
 
     /**
      * Names a queue: the requests of a project that contain a record with a number, or all its others. A sequence stays locked
-     * while any transaction that has drawn from it is open, and only the former should wait for that.
+     * while any transaction that has drawn from it is open, and only numbered requests should wait for that.
      */
     record Key(UUID projectId, boolean numbered) {}
 

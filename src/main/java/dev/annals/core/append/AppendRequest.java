@@ -28,9 +28,9 @@ final class AppendRequest {
     private final Series series;
     /** The records that an earlier attempt or request has stored, by their index in {@link #records}. */
     private final @Nullable StoredRecord[] found;
-    /** How many of the records this request stored. */
+    /** The number of records that this request stored. */
     private int added;
-    /** How often the service drew new ids for records of this request because other records had them. */
+    /** The number of times that the service drew new ids because other records had those of this request. */
     private int redraws;
 
     private boolean spoiledBatch;

@@ -102,7 +102,7 @@ public class AppendResource {
         return appends.append(http, uri, request, batch);
     }
 
-    /** Appends records as they stream in, one per line. */
+    /** Appends the records of a stream of lines. */
     @POST
     @Path("import")
     @Requires(Scope.WRITE)

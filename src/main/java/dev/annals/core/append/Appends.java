@@ -31,11 +31,11 @@ import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 
-/** What all ways in share: one set of queues, and the answers to whoever sent one record or a batch. */
+/** Appends the records of REST, CloudEvents and OTLP by one queue, and answers requests with one record or a batch. */
 @Singleton
 public class Appends {
 
-    /** About how much memory a record takes in addition to its JSON. */
+    /** About the memory that a record needs in addition to its JSON. */
     public static final int RECORD_OVERHEAD_BYTES = 256;
 
     private final AppendQueue queues;
@@ -60,15 +60,15 @@ public class Appends {
     }
 
     /**
-     * A body that is appended whole or not at all.
+     * A kind of body that is appended whole or not at all.
      *
-     * @param via how metrics call this way in
-     * @param type what its media type has to be; a wildcard if it may be any
-     * @param otherwise what people are told to do if it is not
-     * @param maxBytes how long it may be
-     * @param read takes its records from it, or fails with what is wrong; one that is there twice, with its id, is appended once
-     * @param pointer where a record stands in it, as a JSON pointer, by the record's index
-     * @param batch whether it is answered with the places of its records rather than with its one record
+     * @param via its name in metrics
+     * @param type its media type; a wildcard if it may have any
+     * @param otherwise the advice for a body of another type
+     * @param maxBytes its greatest length
+     * @param read reads its records, or fails with a problem. A record that is sent twice under one id is appended once
+     * @param pointer the JSON pointer of a record in the body, by the record's index
+     * @param batch whether the answer has the places of all records rather than the only record
      */
     public record Form(
             String via,
@@ -80,9 +80,9 @@ public class Appends {
             boolean batch) {}
 
     /**
-     * The records of a body without those that are there twice.
+     * The records of a body, each id once.
      *
-     * @param places of each record of the body, its index in {@code records}
+     * @param places the index in {@code records} of each record of the body
      */
     private record Distinct(List<AuditRecord> records, List<Integer> places) {
 
@@ -105,11 +105,11 @@ public class Appends {
         }
     }
 
-    /** Reads a body of this form, appends its records, and answers with what is stored. */
+    /** Reads a body of this form, appends its records, and answers with the stored ones. */
     public Uni<Response> append(HttpServerRequest http, UriInfo uri, ContainerRequestContext request, Form form) {
         Caller caller = Caller.of(request);
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
-        // Before the body is read: it would be in vain.
+        // Before the body is read in vain.
         usage.requireRoom(caller);
         return bodies.read(http, form.type(), form.otherwise(), form.maxBytes(), caller.projectId(), body -> {
             List<AuditRecord> read = form.read().apply(body);
@@ -125,12 +125,12 @@ public class Appends {
     }
 
     /**
-     * Appends each of these records that can be stored, in their order and without regard to limits.
+     * Appends each of these records that can be stored, in their order and without counting them against limits.
      *
-     * @param via how metrics call this way in
+     * @param via the name in metrics
      * @param records with ids that differ
-     * @param bytes about how long they are as JSON
-     * @return the problems of the others, by their index. Fails with a problem if the database or the queue takes no records
+     * @param bytes about their length as JSON
+     * @return the problems of the others, by their index. Fails with a problem if the database or the queue accepts no records
      *     now; some may have been stored then
      */
     public Uni<Map<Integer, Problem>> appendEach(Caller caller, String via, List<AuditRecord> records, long bytes) {
@@ -142,7 +142,7 @@ public class Appends {
         return appendEach(caller, via, all, bytes, refused).replaceWith(refused);
     }
 
-    /** A record, and its index among those that were given. */
+    /** A record and its index. */
     private record Placed(int index, AuditRecord record) {}
 
     private Uni<Void> appendEach(
@@ -169,7 +169,7 @@ public class Appends {
                 });
     }
 
-    /** Notes what is refused, and returns what may still be stored, in parts. */
+    /** Notes refused records, and returns those that may still be stored, in parts. */
     private static List<List<Placed>> settle(
             AppendOutcome outcome, List<Placed> placed, Map<Integer, Problem> refused) {
         if (outcome instanceof AppendOutcome.Rejected rejected) {
@@ -186,7 +186,7 @@ public class Appends {
                 refused.put(placed.get(0).index(), rejected.problem());
                 return List.of();
             }
-            // The database does not say which record it refuses. Halving stores everything but the refused ones.
+            // The database does not name the record that it refuses. Halving stores all others.
             int half = placed.size() / 2;
             return List.of(placed.subList(0, half), placed.subList(half, placed.size()));
         }
@@ -194,12 +194,12 @@ public class Appends {
         return List.of();
     }
 
-    /** The queues, for a body that streams in. */
+    /** The queue, for a body that streams in. */
     AppendQueue queues() {
         return queues;
     }
 
-    /** Counts the records that are stored by requests of one kind. What was stored before does not count. */
+    /** Counts the records that requests of one kind store. Records that were stored before do not count. */
     static final class Counters {
 
         private final Counter records;
@@ -266,7 +266,7 @@ public class Appends {
         });
     }
 
-    /** Turns new requests away. Waiting requests are still written and answered before the pool closes. */
+    /** Refuses new requests. Waiting requests are still written and answered before the pool closes. */
     void stop(@Observes ShutdownEvent event) {
         queues.stop();
     }

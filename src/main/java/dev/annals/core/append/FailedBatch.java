@@ -48,7 +48,7 @@ final class FailedBatch {
     private final boolean numbered;
     /** Those without an outcome. */
     private List<AppendRequest> requests;
-    /** How many attempts brought no request further. */
+    /** The number of attempts that brought no request further. */
     private int attempts;
 
     /** A batch of these requests of one queue. */
@@ -257,7 +257,7 @@ final class FailedBatch {
                 .chain(AppendStore::ended);
     }
 
-    /** How many values sequences have left, as {@code read_values_left.sql} found a moment ago. */
+    /** The values that sequences have left, as {@code read_values_left.sql} found a moment ago. */
     private static final class ValuesLeft {
 
         private final Map<String, Sequence> sequences = new HashMap<>();

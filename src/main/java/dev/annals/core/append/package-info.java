@@ -1,4 +1,4 @@
-/** The way into the feed: requests, their queues, and the batches that are committed. */
+/** Appends records: requests wait in queues, and batches of them are committed. */
 @NullMarked
 package dev.annals.core.append;
 

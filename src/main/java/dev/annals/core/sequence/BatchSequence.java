@@ -45,7 +45,7 @@ final class BatchSequence implements SequenceGenerator {
     private long available;
     private long demand;
     private boolean refilling;
-    /** Why there will be no more values; null until that is known. */
+    /** The reason why no more values follow; null while they may. */
     private @Nullable ProblemException end;
 
     BatchSequence(ValueSource source, String name, int batchSize, int lowWaterMark) {
@@ -111,7 +111,7 @@ final class BatchSequence implements SequenceGenerator {
         return SequenceBlock.of(values);
     }
 
-    /** @return how many values the caller must fetch; 0 if none are needed or a refill is in flight */
+    /** Returns the number of values that the caller must fetch; 0 if none are needed or a refill is in flight. */
     private long beginRefill() {
         long left = available - demand;
         if (refilling || end != null || left >= lowWaterMark) {

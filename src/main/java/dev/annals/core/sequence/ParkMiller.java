@@ -10,7 +10,7 @@ final class ParkMiller {
     static final int MULTIPLIER = 16_807;
     /** m = 2^31 - 1, a prime. */
     static final int MODULUS = 2_147_483_647;
-    /** How many values there are before they repeat. */
+    /** The number of values before they repeat. */
     static final long PERIOD = MODULUS - 1L;
 
     private static final int QUOTIENT = MODULUS / MULTIPLIER;

@@ -3,12 +3,10 @@ package dev.annals.core.sequence;
 import java.util.UUID;
 
 /**
- * A sequence as it is defined.
+ * A defined sequence.
  *
- * @param id identifies it for good
- * @param projectId the project that it belongs to
+ * @param id never used again
  * @param name unique in the project, also among deleted sequences
- * @param definition what it does
  */
 public record Sequence(UUID id, UUID projectId, String name, Definition definition) {
 
@@ -17,16 +15,16 @@ public record Sequence(UUID id, UUID projectId, String name, Definition definiti
      */
     public static final long GREATEST = Long.MAX_VALUE - 1;
 
-    /** How many processes a {@link SequenceKind#COMPOSITE} sequence has numbers for. */
+    /** The number of processes that a {@link SequenceKind#COMPOSITE} sequence serves. */
     static final long MAX_PROCESSES = (1 << CompositeSequence.SPREAD_BITS) - 1;
 
     /**
-     * What a sequence does.
+     * The rules of a sequence.
      *
      * @param kind one that is drawn ({@link SequenceKind#isDrawn()})
      * @param start its first value, from 1; the seed of {@link SequenceKind#PSEUDO_RANDOM}
      * @param maxValue its last value, at most {@link #GREATEST}
-     * @param batchSize how many values are reserved at once, 1 to 1,000,000; 1 if the kind has no batches
+     * @param batchSize the number of values reserved at once, 1 to 1,000,000; 1 if the kind has no batches
      * @param lowWaterMark the next batch is fetched when fewer values than this are left; 0 to {@code batchSize}
      */
     public record Definition(SequenceKind kind, long start, long maxValue, int batchSize, int lowWaterMark) {
@@ -70,7 +68,7 @@ public record Sequence(UUID id, UUID projectId, String name, Definition definiti
             return new Definition(kind, start, maxValue, size, mark);
         }
 
-        /** Where {@code next_value} begins: a value, or a count of positions or processes. */
+        /** The first {@code next_value}: a value, or a count of positions or processes. */
         long firstNextValue() {
             return kind == SequenceKind.PSEUDO_RANDOM || kind == SequenceKind.COMPOSITE ? 1 : start;
         }

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.function.LongUnaryOperator;
 import java.util.stream.LongStream;
 
-/** The values that one caller has drawn, in the order drawn. They need not be adjacent. Immutable. */
+/** The values that one caller has drawn, in that order. They need not be adjacent. Immutable. */
 public final class SequenceBlock {
 
     private final long[] values;
@@ -25,7 +25,7 @@ public final class SequenceBlock {
         return new SequenceBlock(Arrays.stream(values).map(change).toArray());
     }
 
-    /** How many values there are. */
+    /** The number of values. */
     public int size() {
         return values.length;
     }

@@ -1,7 +1,7 @@
 package dev.annals.core.sequence;
 
 /**
- * The kinds of sequences. They differ in what they promise and in what that costs; {@code docs/sequences.md} has the
+ * The kinds of sequences. They differ in promises and costs; {@code docs/sequences.md} has the
  * measurements.
  *
  * <p><em>Unique</em>: no value is issued twice, whatever crashes. <em>Ordered</em>: a value that is drawn later is
@@ -52,7 +52,7 @@ public enum SequenceKind {
      * annals.attach_commit_order('invoice', 'number')}. An optional third argument names a column; the rows of each of its
      * values are then numbered separately. There is nothing to draw.
      *
-     * <p>Unique, gapless, and ordered by commit: whoever has seen n has seen everything below n. Cost: two more updates per
+     * <p>Unique, gapless, and ordered by commit: a reader that has seen n has seen everything below n. Cost: two more updates per
      * row. Commits to one group run one after the other, but none waits for an open transaction.
      *
      * <p>Source: the deferred constraint trigger of the service's own feeds ({@code R__10_place_at_commit.sql}).

@@ -65,13 +65,13 @@ public class Sequences {
     private record Name(UUID projectId, String name) {}
 
     /**
-     * The sequence that was asked for.
+     * The defined sequence.
      *
      * @param created whether it is new
      */
     public record Defined(Sequence sequence, boolean created) {}
 
-    /** The same for a tool that is no caller of the service. */
+    /** Sequences for a tool that is no caller of the service. */
     public Uni<Defined> define(UUID projectId, String name, Sequence.Definition definition) {
         return define(projectId, name, definition, Actor.SERVICE);
     }

@@ -41,7 +41,7 @@ final class SeriesSession {
         }
     }
 
-    /** Ends the session, so that others can take over its series at once. */
+    /** Ends the session, so that other processes can take over its series at once. */
     Uni<Void> close() {
         CompletableFuture<SqlConnection> connection;
         synchronized (this) {

@@ -3,17 +3,17 @@ package dev.annals.core.sequence;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Row;
 
-/** Where a generator gets adjacent values from. The transaction has ended when they arrive. */
+/** Gives a generator adjacent values. The transaction has ended when they arrive. */
 interface ValueSource {
 
     /**
-     * Adjacent values that nobody else gets.
+     * Adjacent values that no other caller gets.
      *
      * @param count at least 1
      */
     record Range(long first, long count) {
 
-        /** What a statement reserved: its columns first_value and value_count. */
+        /** The values of a row with first_value and value_count. */
         static Range of(Row reserved) {
             return new Range(reserved.getLong("first_value"), reserved.getLong("value_count"));
         }

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The queues before a flush function that the test ends when it likes. */
+/** The queue with a store whose batches the test ends. */
 @Timeout(60)
 class AppendQueueTest {
 
@@ -40,20 +40,20 @@ class AppendQueueTest {
     private final UUID project = UUID.randomUUID();
     private final UUID other = UUID.randomUUID();
     private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
-    private final List<Flush> flushes = new ArrayList<>();
+    private final List<Batch> batches = new ArrayList<>();
     private long now;
     private final AppendQueue queues = new AppendQueue(
             store(requests -> {
-                Flush flush = new Flush(requests, new CompletableFuture<>());
-                flushes.add(flush);
-                return Uni.createFrom().completionStage(flush.end());
+                Batch batch = new Batch(requests, new CompletableFuture<>());
+                batches.add(batch);
+                return Uni.createFrom().completionStage(batch.end());
             }),
             config(),
             new Small(),
             metrics,
             () -> now);
 
-    /** Does the same with requests that are written together and apart. */
+    /** A store that writes shared and own batches alike. */
     private AppendQueue.Store store(Function<List<AppendRequest>, Uni<Runnable>> write) {
         return new AppendQueue.Store() {
             @Override
@@ -69,8 +69,8 @@ class AppendQueueTest {
         };
     }
 
-    /** A flush that is under way. */
-    private record Flush(List<AppendRequest> requests, CompletableFuture<Runnable> end) {
+    /** A batch in flight. */
+    private record Batch(List<AppendRequest> requests, CompletableFuture<Runnable> end) {
 
         void succeed() {
             end.complete(this::giveOutcomes);
@@ -158,7 +158,7 @@ class AppendQueueTest {
                                 && stored.added() == request.records.size()));
     }
 
-    private static void assertTurnedAway(AppendRequest request, String why) {
+    private static void assertRefused(AppendRequest request, String why) {
         assertThat(request.outcome)
                 .isCompletedWithValueMatching(outcome -> outcome instanceof AppendOutcome.QueueFull full
                         && full.why().contains(why));
@@ -167,57 +167,57 @@ class AppendQueueTest {
     @Test
     void aLoneRequestIsWrittenAtOnceAndLeavesNoQueue() {
         AppendRequest lone = append();
-        assertThat(flushes).hasSize(1);
-        assertThat(flushes.get(0).requests()).containsExactly(lone);
-        flushes.get(0).succeed();
+        assertThat(batches).hasSize(1);
+        assertThat(batches.get(0).requests()).containsExactly(lone);
+        batches.get(0).succeed();
         assertStored(List.of(lone));
         assertThat(queuedProjects()).isZero();
         append();
-        assertThat(flushes).hasSize(2);
+        assertThat(batches).hasSize(2);
     }
 
     @Test
-    void whatArrivesDuringAFlushIsWrittenTogetherInTheNextInItsOrder() {
+    void requestsThatArriveDuringABatchAreWrittenInTheNextInTheirOrder() {
         AppendRequest first = append();
         List<AppendRequest> gathered = new ArrayList<>();
         for (int i = 0; i < QUEUE; i++) {
             gathered.add(append());
         }
-        assertThat(flushes).hasSize(1);
-        flushes.get(0).succeed();
+        assertThat(batches).hasSize(1);
+        batches.get(0).succeed();
         assertStored(List.of(first));
-        assertThat(flushes).hasSize(2);
-        assertThat(flushes.get(1).requests()).containsExactlyElementsOf(gathered);
-        flushes.get(1).succeed();
+        assertThat(batches).hasSize(2);
+        assertThat(batches.get(1).requests()).containsExactlyElementsOf(gathered);
+        batches.get(1).succeed();
         assertStored(gathered);
-        assertThat(flushes).hasSize(2);
+        assertThat(batches).hasSize(2);
     }
 
     @Test
-    void theNextFlushIsUnderWayBeforeTheOutcomesOfTheLastAreGiven() {
+    void theNextBatchStartsBeforeTheOutcomesOfTheLastAreGiven() {
         append();
         append();
         boolean[] underWay = {false};
-        flushes.get(0).end().complete(() -> {
-            underWay[0] = flushes.size() == 2;
-            flushes.get(0).giveOutcomes();
+        batches.get(0).end().complete(() -> {
+            underWay[0] = batches.size() == 2;
+            batches.get(0).giveOutcomes();
         });
         assertThat(underWay[0]).isTrue();
     }
 
     @Test
-    void lanesDoNotWaitForOneAnother() {
+    void queuesDoNotWaitForOneAnother() {
         append();
         append(request(project, 1, 100, true));
         append(request(other, 1, 100, false));
         append(request(other, 1, 100, true));
-        assertThat(flushes).hasSize(4);
+        assertThat(batches).hasSize(4);
         assertThat(queuedProjects()).isEqualTo(4);
     }
 
-    /** Two writers: what gathers while both are busy goes together, the lane that has waited longest first. */
+    /** Two writers: requests that gather while both are busy share a batch, the longest wait first. */
     @Test
-    void lanesThatWaitGoIntoOneFlushUpToItsLimits() {
+    void queuesThatWaitShareABatchUpToItsLimits() {
         append();
         append(request(other, 1, 100, false));
         List<AppendRequest> waiting = new ArrayList<>();
@@ -228,43 +228,43 @@ class AppendQueueTest {
         }
         AppendRequest second = append(request(projects.get(0), 1, 100, false));
         AppendRequest large = append(request(projects.get(4), 19, 100, false));
-        assertThat(flushes).hasSize(2);
+        assertThat(batches).hasSize(2);
 
-        flushes.get(0).succeed();
-        assertThat(flushes.get(2).requests()).containsExactly(waiting.get(0), second, waiting.get(1), waiting.get(2));
-        flushes.get(1).succeed();
-        assertThat(flushes.get(3).requests()).containsExactly(waiting.get(3), waiting.get(4));
-        flushes.get(2).succeed();
-        assertThat(flushes).hasSize(4);
-        flushes.get(3).succeed();
-        assertThat(flushes.get(4).requests()).containsExactly(large);
-        flushes.get(4).succeed();
+        batches.get(0).succeed();
+        assertThat(batches.get(2).requests()).containsExactly(waiting.get(0), second, waiting.get(1), waiting.get(2));
+        batches.get(1).succeed();
+        assertThat(batches.get(3).requests()).containsExactly(waiting.get(3), waiting.get(4));
+        batches.get(2).succeed();
+        assertThat(batches).hasSize(4);
+        batches.get(3).succeed();
+        assertThat(batches.get(4).requests()).containsExactly(large);
+        batches.get(4).succeed();
         assertStored(waiting);
         assertStored(List.of(second, large));
         assertThat(queuedProjects()).isZero();
     }
 
     @Test
-    void aLaneInFlightIsInNoOtherFlush() {
+    void aQueueInFlightIsInNoOtherBatch() {
         AppendRequest first = append();
         AppendRequest next = append();
         AppendRequest others = append(request(other, 1, 100, false));
-        assertThat(flushes).extracting(Flush::requests).containsExactly(List.of(first), List.of(others));
-        flushes.get(1).succeed();
-        assertThat(flushes).hasSize(2);
-        flushes.get(0).succeed();
-        assertThat(flushes.get(2).requests()).containsExactly(next);
+        assertThat(batches).extracting(Batch::requests).containsExactly(List.of(first), List.of(others));
+        batches.get(1).succeed();
+        assertThat(batches).hasSize(2);
+        batches.get(0).succeed();
+        assertThat(batches.get(2).requests()).containsExactly(next);
     }
 
-    /** However much a project sends: one writer at most is busy with it. */
+    /** One writer at most is busy with a project, however much it sends. */
     @Test
-    void aLaneThatFloodsTheQueueDelaysNoOther() {
+    void aProjectThatFloodsItsQueueDelaysNoOther() {
         for (int i = 0; i < QUEUE; i++) {
             append(20, 100);
         }
         for (int round = 0; round < QUEUE; round++) {
             AppendRequest trickling = append(request(other, 1, 100, false));
-            Flush last = flushes.get(flushes.size() - 1);
+            Batch last = batches.get(batches.size() - 1);
             assertThat(last.requests()).containsExactly(trickling);
             last.succeed();
             if (round % 2 == 0) {
@@ -274,113 +274,113 @@ class AppendQueueTest {
         }
     }
 
-    private Flush floodUnderWay() {
-        List<Flush> underWay = flushes.stream()
-                .filter(flush -> !flush.end().isDone()
-                        && flush.requests().get(0).key.projectId().equals(project))
+    private Batch floodUnderWay() {
+        List<Batch> underWay = batches.stream()
+                .filter(batch -> !batch.end().isDone()
+                        && batch.requests().get(0).key.projectId().equals(project))
                 .toList();
         assertThat(underWay).hasSize(1);
         return underWay.get(0);
     }
 
-    /** Where more lanes flood the queue than there are writers, each comes up once before any comes up again. */
+    /** If more projects flood the queue than it has writers, each has its turn before any has a second one. */
     @Test
-    void ofEachLaneThatFloodsTheQueueOneFlushAtMostGoesBeforeARecordOfAnother() {
+    void eachProjectThatFloodsItsQueueHasOneBatchAtMostBeforeARecordOfAnother() {
         List<UUID> flooding = List.of(project, UUID.randomUUID(), UUID.randomUUID(), UUID.randomUUID());
         for (int i = 0; i < QUEUE / 2; i++) {
-            flooding.forEach(lane -> append(request(lane, 20, 100, false)));
+            flooding.forEach(key -> append(request(key, 20, 100, false)));
         }
         AppendRequest trickling = append(request(other, 1, 100, false));
         List<UUID> before = new ArrayList<>();
         for (int next = 0; !trickling.outcome.isDone(); next++) {
-            Flush flush = flushes.get(next);
-            flush.requests().forEach(request -> before.add(request.key.projectId()));
-            flush.succeed();
+            Batch batch = batches.get(next);
+            batch.requests().forEach(request -> before.add(request.key.projectId()));
+            batch.succeed();
         }
         assertThat(before.subList(0, before.indexOf(other))).doesNotHaveDuplicates();
     }
 
-    /** Gives requests of three lanes that gathered while two flushes were under way, and are the third. */
-    private List<AppendRequest> gatherThreeLanes() {
+    /** Gives requests of three queues that gathered while two batches were in flight, and are the third. */
+    private List<AppendRequest> gatherThreeQueues() {
         append();
         append(request(other, 1, 100, false));
         List<AppendRequest> gathered = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             gathered.add(append(request(UUID.randomUUID(), 1, 100, false)));
         }
-        flushes.get(0).succeed();
+        batches.get(0).succeed();
         return gathered;
     }
 
     @Test
-    void lanesThatCannotBeWrittenTogetherAreWrittenApartAndNoneWaitsForAnother() {
-        List<AppendRequest> apart = gatherThreeLanes();
+    void queuesThatCannotShareABatchGetTheirOwnAndNoneWaitsForAnother() {
+        List<AppendRequest> gathered = gatherThreeQueues();
         Exception locked = new AppendQueue.NotSharedException(new IllegalStateException("locked"));
-        flushes.get(2).end().completeExceptionally(locked);
-        assertThat(flushes).hasSize(4);
-        assertThat(flushes.get(3).requests()).containsExactly(apart.get(0));
-        flushes.get(3).end().completeExceptionally(locked);
+        batches.get(2).end().completeExceptionally(locked);
+        assertThat(batches).hasSize(4);
+        assertThat(batches.get(3).requests()).containsExactly(gathered.get(0));
+        batches.get(3).end().completeExceptionally(locked);
         // The first is on its own, and the writer has the next.
-        assertThat(flushes.get(4).requests()).containsExactly(apart.get(0));
-        assertThat(flushes.get(5).requests()).containsExactly(apart.get(1));
-        AppendRequest behind = append(request(apart.get(0).key.projectId(), 1, 100, false));
-        AppendRequest next = append(request(apart.get(1).key.projectId(), 1, 100, false));
-        flushes.get(5).succeed();
-        assertStored(List.of(apart.get(1)));
-        assertThat(flushes.get(6).requests()).containsExactly(apart.get(2));
-        flushes.get(6).succeed();
-        assertThat(flushes.get(7).requests()).containsExactly(next);
-        flushes.get(7).succeed();
-        assertStored(List.of(apart.get(2), next));
+        assertThat(batches.get(4).requests()).containsExactly(gathered.get(0));
+        assertThat(batches.get(5).requests()).containsExactly(gathered.get(1));
+        AppendRequest behind = append(request(gathered.get(0).key.projectId(), 1, 100, false));
+        AppendRequest next = append(request(gathered.get(1).key.projectId(), 1, 100, false));
+        batches.get(5).succeed();
+        assertStored(List.of(gathered.get(1)));
+        assertThat(batches.get(6).requests()).containsExactly(gathered.get(2));
+        batches.get(6).succeed();
+        assertThat(batches.get(7).requests()).containsExactly(next);
+        batches.get(7).succeed();
+        assertStored(List.of(gathered.get(2), next));
         assertThat(behind.outcome).isNotDone();
-        flushes.get(4).succeed();
-        flushes.get(8).succeed();
-        assertStored(List.of(apart.get(0), behind));
+        batches.get(4).succeed();
+        batches.get(8).succeed();
+        assertStored(List.of(gathered.get(0), behind));
     }
 
     @Test
-    void ofAFlushThatFailsBecauseOfSomeLanesOnlyTheseAreWrittenApart() {
-        List<AppendRequest> together = gatherThreeLanes();
+    void ifABatchFailsBecauseOfSomeQueuesOnlyTheseGetTheirOwn() {
+        List<AppendRequest> together = gatherThreeQueues();
         AppendQueue.Key failed = together.get(1).key;
-        flushes.get(2)
+        batches.get(2)
                 .end()
                 .completeExceptionally(
                         new AppendQueue.NotSharedException(new IllegalStateException("taken"), Set.of(failed)));
-        assertThat(flushes).hasSize(4);
-        assertThat(flushes.get(3).requests()).containsExactly(together.get(1));
+        assertThat(batches).hasSize(4);
+        assertThat(batches.get(3).requests()).containsExactly(together.get(1));
         AppendRequest behind = append(request(failed.projectId(), 1, 100, false));
         AppendRequest next = append(request(together.get(0).key.projectId(), 1, 100, false));
-        assertThat(flushes).hasSize(5);
-        assertThat(flushes.get(4).requests()).containsExactly(next);
-        flushes.get(3).succeed();
-        flushes.get(4).succeed();
-        assertThat(flushes.get(5).requests()).containsExactly(behind);
-        flushes.get(5).succeed();
+        assertThat(batches).hasSize(5);
+        assertThat(batches.get(4).requests()).containsExactly(next);
+        batches.get(3).succeed();
+        batches.get(4).succeed();
+        assertThat(batches.get(5).requests()).containsExactly(behind);
+        batches.get(5).succeed();
         assertStored(List.of(behind, next, together.get(1)));
     }
 
-    /** Whatever has failed in a transaction of several lanes spoils none of the next. */
+    /** A request that made a shared batch fail spoils none of the next. */
     @Test
-    void aLaneThatIsApartSharesNoFlushAndTakesNoWriter() {
+    void aQueueThatCoolsDownSharesNoBatchAndOccupiesNoWriter() {
         AppendRequest first = append();
         AppendRequest waiting = append();
         first.spoilBatch();
         append(request(other, 1, 100, false));
         AppendRequest together = append(request(UUID.randomUUID(), 1, 100, false));
-        flushes.get(0).succeed();
-        assertThat(flushes).hasSize(4);
-        assertThat(flushes.get(2).requests()).containsExactly(waiting);
-        assertThat(flushes.get(3).requests()).containsExactly(together);
+        batches.get(0).succeed();
+        assertThat(batches).hasSize(4);
+        assertThat(batches.get(2).requests()).containsExactly(waiting);
+        assertThat(batches.get(3).requests()).containsExactly(together);
         AppendRequest behind = append();
         now += TimeUnit.SECONDS.toNanos(2);
-        flushes.get(2).succeed();
+        batches.get(2).succeed();
         assertStored(List.of(first, waiting));
-        flushes.get(3).succeed();
-        assertThat(flushes.get(4).requests()).containsExactly(behind);
+        batches.get(3).succeed();
+        assertThat(batches.get(4).requests()).containsExactly(behind);
     }
 
     @Test
-    void aFullQueueTurnsRequestsAwayAtOnceAndBreaksTheirChain() {
+    void aFullQueueRefusesRequestsAtOnceAndFailsTheirSeries() {
         append();
         List<AppendRequest> waiting = new ArrayList<>();
         for (int i = 0; i < QUEUE; i++) {
@@ -389,34 +389,34 @@ class AppendQueueTest {
         AppendRequest.Series series = new AppendRequest.Series();
         AppendRequest tooMany =
                 append(new AppendRequest(project, TOKEN, request(project, 1, 100, false).records, 100, series));
-        assertTurnedAway(tooMany, "Too many records of this project");
+        assertRefused(tooMany, "Too many records of this project");
         assertThat(series.hasFailed()).isTrue();
-        flushes.get(0).succeed();
+        batches.get(0).succeed();
         append();
-        flushes.get(1).succeed();
+        batches.get(1).succeed();
         assertStored(waiting);
     }
 
     @Test
-    void aQueueTakesSoManyBytesAndAllQueuesTogetherSoMany() {
+    void aQueueAndAllQueuesTogetherHaveALimitOfBytes() {
         append();
         append(1, 60_000);
-        assertTurnedAway(append(1, 60_000), "Too many records of this project");
+        assertRefused(append(1, 60_000), "Too many records of this project");
         append(request(other, 1, 100, false));
         append(request(other, 1, 60_000, false));
-        assertTurnedAway(append(request(other, 1, 35_000, false)), "Too many records are waiting");
+        assertRefused(append(request(other, 1, 35_000, false)), "Too many records are waiting");
         AppendRequest small = append(request(other, 1, 100, false));
         assertThat(small.outcome).isNotDone();
         assertThat(queuedBytes()).isEqualTo(120_100);
-        for (int i = 0; i < flushes.size(); i++) {
-            flushes.get(i).succeed();
+        for (int i = 0; i < batches.size(); i++) {
+            batches.get(i).succeed();
         }
         assertStored(List.of(small));
         assertThat(queuedBytes()).isZero();
     }
 
     @Test
-    void aFlushTakesSoManyRecordsAndBytesAndNeverCutsARequest() {
+    void aBatchHasLimitsOfRecordsAndBytesAndNeverSplitsARequest() {
         append();
         List<List<AppendRequest>> wanted = List.of(
                 List.of(append(15, 100)),
@@ -426,28 +426,28 @@ class AppendQueueTest {
                 List.of(append(1, 89_900)),
                 List.of(append(1, 200)));
         for (int i = 0; i <= wanted.size(); i++) {
-            flushes.get(i).succeed();
+            batches.get(i).succeed();
         }
-        assertThat(flushes.subList(1, flushes.size()))
-                .extracting(Flush::requests)
+        assertThat(batches.subList(1, batches.size()))
+                .extracting(Batch::requests)
                 .isEqualTo(wanted);
     }
 
     @Test
-    void aFlushThatFailsFailsItsRequestsAndHoldsNobodyUp() {
+    void aBatchThatFailsFailsItsRequestsAndDelaysNoOther() {
         AppendRequest failed = append();
         AppendRequest next = append();
         IllegalStateException failure = new IllegalStateException("of the test");
-        flushes.get(0).end().completeExceptionally(failure);
+        batches.get(0).end().completeExceptionally(failure);
         assertThat(failed.outcome)
                 .isCompletedWithValueMatching(
                         outcome -> outcome instanceof AppendOutcome.Failed f && f.cause() == failure);
-        flushes.get(1).succeed();
+        batches.get(1).succeed();
         assertStored(List.of(next));
     }
 
     @Test
-    void soDoesOneThatThrows() {
+    void aBatchThatThrowsFailsItsRequests() {
         AppendQueue throwing = new AppendQueue(
                 store(requests -> {
                     throw new IllegalStateException("of the test");
@@ -462,21 +462,21 @@ class AppendQueueTest {
     }
 
     @Test
-    void whoeverLearnsThatARequestFailedFindsTheNextOfItsChainNotWritten() {
+    void aCallerThatLearnsOfAFailureFindsTheNextOfTheSeriesNotWritten() {
         AppendRequest.Series series = new AppendRequest.Series();
         AppendRequest first =
                 append(new AppendRequest(project, TOKEN, request(project, 1, 1, false).records, 1, series));
         AppendRequest second =
                 append(new AppendRequest(project, TOKEN, request(project, 1, 1, false).records, 1, series));
         first.fail(new AppendOutcome.Unavailable("of the test"));
-        flushes.get(0).end().complete(() -> {});
-        assertThat(AppendRequest.open(flushes.get(1).requests())).isEmpty();
+        batches.get(0).end().complete(() -> {});
+        assertThat(AppendRequest.open(batches.get(1).requests())).isEmpty();
         assertThat(second.outcome)
                 .isCompletedWithValueMatching(outcome -> outcome instanceof AppendOutcome.EarlierFailed);
     }
 
     @Test
-    void onceStoppedNewRequestsAreTurnedAwayAndWaitingOnesAreWritten() {
+    void onceStoppedNewRequestsAreRefusedAndWaitingOnesAreWritten() {
         AppendRequest first = append();
         AppendRequest waiting = append();
         queues.stop();
@@ -484,14 +484,14 @@ class AppendQueueTest {
         assertThat(late.outcome)
                 .isCompletedWithValueMatching(outcome -> outcome instanceof AppendOutcome.Unavailable unavailable
                         && unavailable.why().contains("stopping"));
-        flushes.get(0).succeed();
-        flushes.get(1).succeed();
+        batches.get(0).succeed();
+        batches.get(1).succeed();
         assertStored(List.of(first, waiting));
     }
 
-    /** Many writers, flushes of which some fail: one outcome for each request, and one flush of a lane at a time. */
+    /** Many callers and batches of which some fail: one outcome for each request, and one batch of a queue at a time. */
     @Test
-    void underLoadEveryRequestGetsAnOutcomeAndNoLaneTwoFlushes() throws Exception {
+    void underLoadEveryRequestGetsAnOutcomeAndNoQueueTwoBatches() throws Exception {
         Map<AppendQueue.Key, Boolean> underWay = new ConcurrentHashMap<>();
         List<UUID> projects = List.of(project, other, UUID.randomUUID(), UUID.randomUUID(), UUID.randomUUID());
         List<String> faults = Collections.synchronizedList(new ArrayList<>());
@@ -500,25 +500,25 @@ class AppendQueueTest {
         try {
             AppendQueue loaded = new AppendQueue(
                     store(requests -> {
-                        Set<AppendQueue.Key> lanes =
+                        Set<AppendQueue.Key> keys =
                                 requests.stream().map(request -> request.key).collect(Collectors.toSet());
-                        for (AppendQueue.Key lane : lanes) {
-                            if (underWay.put(lane, true) != null) {
-                                faults.add("two flushes of " + lane);
+                        for (AppendQueue.Key key : keys) {
+                            if (underWay.put(key, true) != null) {
+                                faults.add("two batches of " + key);
                             }
                         }
                         return Uni.createFrom()
                                 .completionStage(CompletableFuture.supplyAsync(
                                         () -> {
-                                            underWay.keySet().removeAll(lanes);
-                                            if (lanes.size() > 1 && requests.size() % 5 == 3) {
+                                            underWay.keySet().removeAll(keys);
+                                            if (keys.size() > 1 && requests.size() % 5 == 3) {
                                                 throw new AppendQueue.NotSharedException(
                                                         new IllegalStateException("of the test"));
                                             }
                                             if (requests.size() % 7 == 3) {
                                                 throw new IllegalStateException("of the test");
                                             }
-                                            return new Flush(requests, new CompletableFuture<>())::giveOutcomes;
+                                            return new Batch(requests, new CompletableFuture<>())::giveOutcomes;
                                         },
                                         database));
                     }),

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the writer makes of requests that it is given together, in the real database. */
+/** The store writes requests together into the real database. */
 @QuarkusTest
 @Timeout(60)
 class AppendStoreTest extends ProjectTest {
@@ -38,7 +38,7 @@ class AppendStoreTest extends ProjectTest {
     private static final OffsetDateTime NOW = OffsetDateTime.of(2026, 3, 1, 12, 0, 0, 0, ZoneOffset.UTC);
 
     @Inject
-    AppendStore writer;
+    AppendStore store;
 
     private UUID token;
 
@@ -61,7 +61,7 @@ class AppendStoreTest extends ProjectTest {
     }
 
     private void write(AppendRequest... requests) {
-        writer.writeOwn(List.of(requests), null)
+        store.writeOwn(List.of(requests), null)
                 .await()
                 .atMost(Duration.ofSeconds(30))
                 .run();
@@ -79,7 +79,7 @@ class AppendStoreTest extends ProjectTest {
     }
 
     @Test
-    void requestsAreWrittenInOneTransactionAndLearnOfItWhenTheyMay() throws Exception {
+    void requestsAreWrittenInOneTransactionAndGetTheirOutcomesLater() throws Exception {
         AppendRequest first = request(record("a"), record("b"));
         AppendRequest second = request(record("c"));
         Runnable rest = writeShared(first, second);
@@ -95,7 +95,7 @@ class AppendStoreTest extends ProjectTest {
     /** An append has at most 256 records, and one of a single record is placed by another trigger than all others. */
     @ParameterizedTest
     @ValueSource(ints = {257, 258, 513, 769})
-    void aRecordLeftBehindFullAppendsKeepsItsPlace(int records) throws Exception {
+    void recordsOfSeveralAppendsKeepTheirOrder(int records) throws Exception {
         List<Long> places = LongStream.rangeClosed(1, records).boxed().toList();
         AppendRequest together = request(records);
         writeShared(together).run();
@@ -114,7 +114,7 @@ class AppendStoreTest extends ProjectTest {
     }
 
     @Test
-    void requestsThatAreWrittenTogetherKeepTheirOrder() throws Exception {
+    void requestsOfABatchKeepTheirOrder() throws Exception {
         AppendRequest full = request(AppendBatch.APPEND_SIZE);
         AppendRequest behind = request(1);
         AppendRequest last = request(2);
@@ -129,7 +129,7 @@ class AppendStoreTest extends ProjectTest {
     }
 
     @Test
-    void whatIsStoredAlreadyIsNotStoredAgain() throws Exception {
+    void aStoredRecordIsNotStoredAgain() throws Exception {
         AuditRecord one = record("a");
         AuditRecord two = record("b");
         write(request(one));
@@ -162,7 +162,7 @@ class AppendStoreTest extends ProjectTest {
     }
 
     @Test
-    void ofTwoRequestsWithOneIdTheFirstWins() throws Exception {
+    void theFirstOfTwoRequestsWithOneIdWins() throws Exception {
         UUID id = UUID.randomUUID();
         AppendRequest first = request(record(id, "a", null));
         AppendRequest second = request(record(id, "b", null));
@@ -214,7 +214,7 @@ class AppendStoreTest extends ProjectTest {
     }
 
     @Test
-    void ofABrokenChainNothingIsWritten() throws Exception {
+    void requestsOfAFailedSeriesAreNotWritten() throws Exception {
         AppendRequest.Series series = new AppendRequest.Series();
         List<AppendRequest> requests = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
@@ -235,7 +235,7 @@ class AppendStoreTest extends ProjectTest {
     }
 
     private Runnable writeShared(AppendRequest... requests) {
-        return writer.writeShared(List.of(requests)).await().atMost(Duration.ofSeconds(30));
+        return store.writeShared(List.of(requests)).await().atMost(Duration.ofSeconds(30));
     }
 
     @Test
@@ -264,9 +264,9 @@ class AppendStoreTest extends ProjectTest {
         log.checkFeed(third.id());
     }
 
-    /** Somebody keeps one project locked: the others get their records apart from it, and it gets its own in the end. */
+    /** While one project is locked, the others are stored without it, and it is stored in the end. */
     @Test
-    void nothingIsStoredTogetherWithAProjectThatIsLocked() throws Exception {
+    void nothingIsStoredInABatchWithALockedProject() throws Exception {
         Project locked = log.newProject();
         AppendRequest free = request(record("a"));
         AppendRequest waits = of(locked, record("b"));
@@ -283,9 +283,9 @@ class AppendStoreTest extends ProjectTest {
         assertThat(added(waits)).containsExactly(1L);
     }
 
-    /** What one client sends again and again spoils a transaction of many projects once, and is then kept apart. */
+    /** A request that one client repeats spoils one shared transaction. After that, its project shares none. */
     @Test
-    void whereAnIdIsTakenTheOtherProjectsAreStoredAtOnceAndOnlyItsOwnIsWrittenApart() throws Exception {
+    void ifAnIdIsTakenAllOtherRequestsAreStoredAtOnce() throws Exception {
         Project other = log.newProject();
         AuditRecord one = record("a");
         write(request(one));
@@ -308,7 +308,7 @@ class AppendStoreTest extends ProjectTest {
     }
 
     @Test
-    void whereAnOpenTransactionHoldsAnIdOnlyItsRequestFails() throws Exception {
+    void ifAnOpenTransactionHoldsAnIdOnlyItsRequestFails() throws Exception {
         Project other = log.newProject();
         AuditRecord one = record("a");
         AppendRequest held = request(one);

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** How long queues cool down, by a clock of the test. */
+/** Queues cool down longer each time, by a clock of the test. */
 class CooldownsTest {
 
     private final AppendQueue.Key queue = new AppendQueue.Key(UUID.randomUUID(), false);
@@ -17,7 +17,7 @@ class CooldownsTest {
         now += time.toNanos();
     }
 
-    /** How many seconds it takes until the queue shares batches again. */
+    /** Returns the seconds until the queue shares batches again. */
     private int secondsLeft() {
         int seconds = 0;
         for (; cooldowns.contains(queue); seconds++) {

@@ -267,7 +267,7 @@ class AlertEvaluatorTest {
         catchUp();
         assertThat(raised()).containsExactly("whole 2026-01-02T12:00:00+00:00 1 1 1");
         assertThat(log.text("select last_error from annals.alert where name = 'broken' and failures > 0"))
-                .contains("cannot be read");
+                .contains("no longer valid");
         log.run("update annals.alert set retry_at = '-infinity', q = '" + kept + "' where name = 'broken'");
         catchUp();
         assertThat(raised()).hasSize(2);

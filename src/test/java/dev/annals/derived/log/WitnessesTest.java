@@ -392,7 +392,7 @@ class WitnessesTest {
             assertThatThrownBy(() -> logs("0", log + " https://witness.example"))
                     .hasMessageContaining("type 4");
             assertThatThrownBy(() -> logs("0", witness.setting(), witness.setting()))
-                    .hasMessageContaining("is there twice");
+                    .hasMessageContaining("is named twice");
             assertThatThrownBy(() -> logs("2", witness.setting())).hasMessageContaining("ANNALS_LOG_WITNESSES_NEEDED");
             assertThatThrownBy(() -> logs("0", "no key at all")).hasMessageContaining("annals.log.witnesses");
         }

@@ -74,7 +74,7 @@ class VerifyTest {
         pool.close().await().indefinitely();
         assertThat(verify()).isZero();
         Map<String, String> damages = Map.of(
-                "root", "tile 0 of level 1 is damaged: the root",
+                "root", "tile 0 of level 1 is damaged: its stored root",
                 "hashes", "tile 0 of level 1 is damaged: its hash 3 is not the root of tile 3 of level 0");
         for (Map.Entry<String, String> damage : damages.entrySet()) {
             String column = damage.getKey();

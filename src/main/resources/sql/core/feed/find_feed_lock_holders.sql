@@ -1,10 +1,10 @@
--- The sessions that others wait for at a feed's lock, and whether they may be ended; see R__47_feed_lock_watchdog.sql.
+-- Finds the sessions that hold a feed's lock while others wait, and whether they may be ended; see R__47_feed_lock_watchdog.sql.
 --
--- :known  text[]  transactions that are shown while they last, also when no session waits for them
+-- :known  text[]  transactions to return while they last, even if no session waits for them
 --
--- Rows, at least one: owner text, of the schema; missing text, the roles that it has to be granted, or null; and of each holder pid
--- integer, transaction text, project_id uuid and login text (null where no session waits), and is_waiting boolean, whether it waits
--- for a feed's lock itself.
+-- At least one row. Of the schema: owner text; missing text, the roles that the owner lacks, or null. Of each holder: pid integer;
+-- transaction text; project_id uuid and login text, null if no session waits; is_waiting boolean, whether the holder itself waits
+-- for a feed's lock.
 select pg_catalog.quote_ident(schema.owner) as owner, schema.missing, holder.*
 from (
   select pg_get_userbyid(nspowner) as owner, (

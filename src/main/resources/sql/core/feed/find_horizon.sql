@@ -1,8 +1,8 @@
--- The place up to which the records of a feed have expired.
+-- Finds the last place of a feed whose record has expired.
 --
 -- :project_id  uuid
 --
--- No row, where none have, or one: sequence_id bigint, record_id uuid and mark integer.
+-- One row: sequence_id bigint, record_id uuid, mark integer. No row if no record has expired.
 select horizon.sequence_id, segment.append_id as record_id, segment.mark
 from annals.feed_horizon as horizon
 join annals.feed_segment as segment

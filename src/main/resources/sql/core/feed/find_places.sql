@@ -1,15 +1,19 @@
--- Whether records that were read before still stand at their places, and where the feeds end.
+-- Finds the records at known places, and the state of their feeds.
 --
 -- :project_id   uuid[]
--- :sequence_id  bigint[]  one known place per feed; 0 is the start
+-- :sequence_id  bigint[]  one place per feed; 0 is the start
 --
--- Rows in any order: project_id uuid and sequence_id bigint as given; record_id uuid, what stands there, and mark integer, that
--- of its place, both null if nothing does; head bigint, the sequence id of the newest record, 0 if there is none; redactions
--- bigint, how many the project has seen; horizon bigint, up to where its records are gone; standby boolean, whether the server may be behind another one. And what tells one history from another:
--- server_started timestamptz, which a promoted standby or a restored server has of its own; database_oid bigint, which a
--- restored database has of its own.
+-- One row per place, in any order:
+--   project_id uuid, sequence_id bigint  as given
+--   record_id uuid, mark integer         the record at the place and the mark of the place; null if the place is empty
+--   head bigint                          the sequence id of the newest record; 0 if the feed is empty
+--   redactions bigint                    the number of redactions in the project
+--   horizon bigint                       the sequence id up to which records have expired
+--   standby boolean                      whether the server is a standby
+--   server_started timestamptz           differs on a promoted standby and on a restored server
+--   database_oid bigint                  differs for a restored database
 --
--- Index probes alone: four or five per feed.
+-- It costs four or five index probes per feed.
 select
   known.project_id,
   known.sequence_id,

@@ -1,21 +1,23 @@
--- A page of a feed, oldest first, without filters.
+-- Reads a page of a feed, oldest first, without filters.
 --
 -- :project_id   uuid
 -- :sequence_id  bigint    the page begins behind it; 0 is the start of the feed
--- :limit        integer   how many records at most
+-- :limit        integer   the largest number of records
 --
--- The first row names the places of the page: record_ids uuid[] in their order, without a gap up to the last sequence id.
--- Where :sequence_id is not 0, its own place comes first, so that the caller can check its cursor. marks integer[] has the mark
--- of each segment. Both columns are empty where there is none. numbers bigint[] has the last sequence id of the page, or null;
--- how many redactions the project has seen; up to where its records have expired: the place there is left, and its record is not;
--- and the place at which each segment begins, unless each has one record. Then one row per record, in any order: those three columns null, and the columns of the record. They are so few because each record
--- is sent with them.
+-- The first row has the places of the page:
+--   record_ids uuid[]  in their order, without a gap. Unless :sequence_id is 0, its own record is the first, so that the caller
+--                      can check its cursor
+--   marks integer[]    the mark of each segment
+--   numbers bigint[]   the last sequence id of the page, or null; the number of redactions in the project; the sequence id up to
+--                      which records have expired (the last of these places still exists, its record does not); the first
+--                      sequence id of each segment, unless each segment has one record
+-- The other rows have one record each, in any order. They repeat these three columns as nulls, so there are only three.
 --
--- A message or metadata of more than 2 KiB, as they are stored, is left out, so that a page of any records is small here:
--- metadata is then '', which is no JSON, and read_large_records.sql brings as many of them as the page may have bytes. The
--- size of a stored value is known without reading it.
+-- A message or metadata that takes more than 2 KiB on disk is left out, so that a page of any records is small here: metadata is
+-- then '', which is no JSON, and read_large_records.sql reads as many of them as the page may have bytes. PostgreSQL knows the
+-- size of a stored value without reading it.
 --
--- Sequence ids have no gap, so those of a page are known beforehand, and with them the range of its segments.
+-- Sequence ids have no gap, so the range of the page's segments is known beforehand.
 --
 -- The records are fetched as id = any (array): PostgreSQL 17 and newer walk the index once for all of them, and a
 -- join over the places descends it once a record.

@@ -1,8 +1,8 @@
--- The heads of feeds, with one index probe each.
+-- Reads the heads of feeds, with one index probe each.
 --
 -- :project_ids  uuid[]
 --
--- Rows in any order: project_id uuid, head bigint, the sequence id of the newest record; 0 where there is none.
+-- Rows in any order: project_id uuid; head bigint, the sequence id of the newest record, 0 if the feed is empty.
 select
   p.project_id,
   coalesce(

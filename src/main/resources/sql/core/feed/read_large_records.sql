@@ -1,11 +1,10 @@
--- Large records, one after the other in the order asked for, until they have too many bytes. Those that are read are
--- returned, and the others are not read at all.
+-- Reads large records one after the other, in the order of :id, until they have too many bytes. It does not read the others.
 --
 -- :project_id  uuid
--- :id          uuid[]   their ids; each record is there
--- :bytes       bigint   ends with the record whose message and metadata pass this many bytes, written as JSON
+-- :id          uuid[]   ids of records that exist
+-- :bytes       bigint   ends with the record whose message and metadata, as JSON, exceed this many bytes in total
 --
--- Rows in the order of :id: sequence_id bigint, always null; record_id uuid; and the columns of the record, nothing left out.
+-- Rows in the order of :id: sequence_id bigint, always null; record_id uuid; and all columns of the record.
 with recursive whole as (
   select 0 as place, 0::bigint as bytes, null::uuid as id, null::text as message, null::text as metadata
   union all

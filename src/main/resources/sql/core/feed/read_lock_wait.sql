@@ -1,7 +1,7 @@
--- The longest time that any session has been waiting for the lock of a feed. That is the lock of the project's row: the
--- first to wait holds the row's tuple lock and waits for the transaction that has it; all others wait for the tuple lock.
+-- Reads the longest time that a session has waited for the lock of a feed, which is the lock of the project's row. The first
+-- session to wait holds the row's tuple lock and waits for the transaction with the row lock. The others wait for the tuple lock.
 --
--- One row: seconds double precision, 0 where nobody waits.
+-- One row: seconds double precision, 0 if no session waits.
 with held as materialized (
   select pid, locktype, database, relation, granted, waitstart from pg_catalog.pg_locks
 )

@@ -1,9 +1,9 @@
--- Records by their ids.
+-- Reads records by their ids.
 --
 -- :project_id  uuid
 -- :id          uuid[]
 --
--- One row per record that is there: sequence_id bigint, record_id uuid, and the columns of the record, nothing left out.
+-- One row per record that exists: sequence_id bigint, record_id uuid, and all columns of the record.
 select
   annals.sequence_id(r.project_id, r.id, r.placed_with) as sequence_id,
   r.id as record_id,

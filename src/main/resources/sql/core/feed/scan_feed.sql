@@ -1,18 +1,17 @@
--- Looks at ranges of a feed, in its order or against it, for records that pass the filters.
+-- Scans ranges of a feed, in its order or against it, for records that pass the filters.
 --
 -- :project_id   uuid
 -- :direction    integer       1: oldest first, -1: newest first
 -- :sequence_id  bigint        the records are behind it in that direction; null: no bound
--- :first        bigint[]      the ranges, each from its lowest sequence id; null: as many places before the head as :limit says
--- :last         bigint[]      to its highest one; null: the head. The place at :sequence_id belongs to them
--- :limit        integer       how many records at most
--- and those of passes.sql.
+-- :first        bigint[]      the lowest sequence id of each range; null: :limit places before the head
+-- :last         bigint[]      the highest sequence id of each range; null: the head. One range contains :sequence_id
+-- :limit        integer       the largest number of records
+-- and the binds of passes.sql.
 --
--- Rows in the direction asked for: sequence_id bigint, record_id uuid, mark integer, horizon bigint, up to where records are gone,
--- and the columns of the record, which are null for two
--- rows that stand there for cursors: the lowest and the highest place looked at, where they do not pass. Rows behind the
--- first :limit + 1 records may be missing. A large message and large metadata are left out, and metadata is then '', as in
--- read_feed.sql.
+-- Rows in that direction: sequence_id bigint; record_id uuid; mark integer; horizon bigint, the sequence id up to which records
+-- have expired; and the columns of the record. The lowest and the highest place scanned always have a row, because cursors are
+-- made from them; the columns of the record are null if it does not pass. Rows behind the first :limit + 1 records may be
+-- missing. A large message and large metadata are left out as in read_feed.sql.
 with head as materialized (
   select coalesce(
     (select last_sequence_id from annals.feed_segment
@@ -20,7 +19,7 @@ with head as materialized (
     as sequence_id,
     coalesce((select sequence_id from annals.feed_horizon where project_id = :project_id), 0) as horizon
 ), range as materialized (
-  -- what is gone is one place: that at the horizon
+  -- expired records leave one place, at the horizon
   select greatest(coalesce(range.first, head.sequence_id - :limit::integer), head.horizon, 1) as first,
     greatest(least(range.last, head.sequence_id), head.horizon) as last
   from unnest(:first::bigint[], :last::bigint[]) as range (first, last)
@@ -37,7 +36,7 @@ select
   case when octet_length(r.message) <= 2048 then r.message end as message,
   case when octet_length(r.message) > 2048 or pg_column_size(r.metadata) > 2048 then '' else r.metadata::text end as metadata
 from (
-  -- an ordered subquery: records after the last one that is wanted are never fetched
+  -- ordered here, so that records behind the limit are never fetched
   select p.sequence_id, p.record_id, p.mark, p.sequence_id * :direction::integer as turn
   from range
   cross join lateral annals.places(:project_id, range.first, range.last) as p

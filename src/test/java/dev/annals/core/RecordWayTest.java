@@ -19,27 +19,54 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** ARCHITECTURE.md lists the files through which a record goes, from the request that appends it to the page that shows it. */
+/**
+ * ARCHITECTURE.md lists the files through which a record goes, from the request that appends it to the page that shows it, and
+ * apart from them the files that only filters, clients that wait, and hot standbys add.
+ */
 @BesideTheService
 class RecordWayTest {
 
-    private static final Pattern STEP = Pattern.compile("^\\| \\d+\\. .*$", Pattern.MULTILINE);
+    private static final int MOST_FILES = 32;
+
+    private static final Pattern STEP = Pattern.compile("^\\| (\\d+|[a-z])\\. .*$", Pattern.MULTILINE);
     private static final Pattern FILE = Pattern.compile("`(\\w+)`");
 
+    /** The files through which the way reaches filters, clients that wait, and hot standbys. */
+    private static final Set<String> BRANCHES =
+            Set.of("QueryParser", "Query", "Filter", "FeedIndex", "LiveFeed", "HeadWatch", "StandbyReader");
+
     @Test
-    void theListHasEachFileOfTheCoreThatTheyUse() throws IOException {
-        assertThat(listed()).doesNotHaveDuplicates().containsExactlyInAnyOrderElementsOf(used());
+    void theWayHasTheFilesThatAppendsAndPagesUse() throws IOException {
+        assertThat(listed("\\d+")).doesNotHaveDuplicates().containsExactlyInAnyOrderElementsOf(way());
     }
 
-    private static List<String> listed() throws IOException {
-        Matcher steps = STEP.matcher(Files.readString(Path.of("ARCHITECTURE.md")));
-        return steps.results()
-                .flatMap(step -> FILE.matcher(step.group()).results())
+    @Test
+    void theSecondListHasWhatOnlySomeRequestsUse() throws IOException {
+        Set<String> added = used(Set.of());
+        added.removeAll(way());
+        assertThat(listed("[a-z]")).doesNotHaveDuplicates().containsExactlyInAnyOrderElementsOf(added);
+    }
+
+    @Test
+    void theWayIsShortEnoughToBeRead() {
+        assertThat(way()).hasSizeLessThanOrEqualTo(MOST_FILES);
+    }
+
+    private static List<String> listed(String steps) throws IOException {
+        Matcher rows = STEP.matcher(Files.readString(Path.of("ARCHITECTURE.md")));
+        return rows.results()
+                .filter(row -> row.group(1).matches(steps))
+                .flatMap(row -> FILE.matcher(row.group()).results())
                 .map(file -> file.group(1))
                 .toList();
     }
 
-    private static Set<String> used() {
+    private static Set<String> way() {
+        return used(BRANCHES);
+    }
+
+    /** The files that both resources use, also by an interface that other files implement. */
+    private static Set<String> used(Set<String> apart) {
         Set<String> files = new HashSet<>();
         Deque<JavaClass> open = new ArrayDeque<>();
         open.add(OwnClasses.all().get(AppendResource.class));
@@ -50,9 +77,15 @@ class RecordWayTest {
             if (!next.getPackageName().startsWith("dev.annals.core.") || !seen.add(next)) {
                 continue;
             }
-            files.add(next.getSource().orElseThrow().getFileName().orElseThrow().replace(".java", ""));
+            String file =
+                    next.getSource().orElseThrow().getFileName().orElseThrow().replace(".java", "");
+            if (apart.contains(file)) {
+                continue;
+            }
+            files.add(file);
             next.getDirectDependenciesFromSelf()
                     .forEach(dependency -> open.add(dependency.getTargetClass().getBaseComponentType()));
+            open.addAll(next.getAllSubclasses());
         }
         return files;
     }

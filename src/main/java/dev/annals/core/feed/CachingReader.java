@@ -272,7 +272,7 @@ class CachingReader implements FeedReader {
 
     /**
      * Looks up places in batches: one statement for all requests that ask at the same time. Requests that arrive while
-     * {@link #IN_FLIGHT} statements run go into the next one. So an answer shows everything that was committed before the
+     * {@link #IN_FLIGHT} statements run go into the next one, so an answer shows everything that was committed before the
      * question. Safe for any thread.
      */
     private static final class PlaceFinder {

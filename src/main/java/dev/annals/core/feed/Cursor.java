@@ -11,14 +11,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * A place in a feed: directly after the record with this sequence id; 0 is the start of the feed.
  *
- * <p>As text it looks like {@code 10225-9f3a61c2}: the sequence id, and a check value of the record with that id and of the
- * mark that its place was given with. After a failover that lost the end of a feed, or after a backup was restored, the same
- * sequence id may belong to another record; and a record that was sent again may even have got back its place behind others that
- * the reader has not seen. Then the check value does not match, and the reader is told instead of losing records. A bare sequence id is accepted as
- * well; the only check is that it does not lie beyond the head.
+ * <p>As text it looks like {@code 10225-9f3a61c2}: the sequence id, and a check value of the record and the mark of its place.
+ * After a failover that lost the end of a feed, or after a restore, the sequence id may belong to another record, or the record
+ * may have been sent again and placed behind records that the client has not seen. Then the check value does not match, and the
+ * client gets an error instead of losing records. A bare sequence id is valid too, and only has to lie at or before the head.
  *
  * @param sequenceId 0 or more
- * @param check the check value of the record with this sequence id; null if it is not known
+ * @param check the check value of the record with this sequence id; null if it is unknown
  */
 public record Cursor(long sequenceId, @Nullable Integer check) {
 
@@ -30,7 +29,7 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
     /**
      * The cursor after a record.
      *
-     * @param mark that of the record's place
+     * @param mark of the record's place
      */
     public static Cursor behind(UUID projectId, long sequenceId, UUID recordId, int mark) {
         return new Cursor(sequenceId, checkValue(projectId, recordId, mark));
@@ -41,7 +40,7 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
         return behind(projectId, record.sequenceId(), record.id(), record.mark());
     }
 
-    /** Reads a cursor's text; empty if it is not a cursor. */
+    /** Parses the text of a cursor; empty if it is none. */
     public static Optional<Cursor> parse(String text) {
         Matcher matcher = TEXT.matcher(text);
         if (!matcher.matches()) {
@@ -52,13 +51,13 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
         if (check == null) {
             return Optional.of(new Cursor(sequenceId, null));
         }
-        // The start has no record, and so no check value.
+        // The start has no record, so a check value is wrong.
         return sequenceId == 0
                 ? Optional.empty()
                 : Optional.of(new Cursor(sequenceId, Integer.parseUnsignedInt(check, 16)));
     }
 
-    /** Whether the record now found at this cursor's sequence id is the one that the cursor was made from, and was placed there only once. */
+    /** Whether the record at this cursor's sequence id, and the mark of its place, are those that the cursor was made from. */
     boolean matches(UUID projectId, UUID recordId, int mark) {
         return check == null || check == checkValue(projectId, recordId, mark);
     }
@@ -71,8 +70,8 @@ public record Cursor(long sequenceId, @Nullable Integer check) {
     }
 
     /**
-     * 32 bits of both ids and the mark, mixed by the finalizer of MurmurHash3 (Austin Appleby): two different records, or two
-     * places of one, have the same value once in 2<sup>32</sup>.
+     * Mixes both ids and the mark with the finalizer of MurmurHash3 (Austin Appleby). Two records, or two places of one, have
+     * the same value once in 2<sup>32</sup>.
      */
     private static int checkValue(UUID projectId, UUID recordId, int mark) {
         long hash = mix(recordId.getMostSignificantBits());

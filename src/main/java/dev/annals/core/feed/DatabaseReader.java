@@ -224,7 +224,7 @@ public class DatabaseReader implements FeedReader {
     }
 
     private Uni<FeedPage> scanForward(UUID projectId, FeedQuery query, Cursor cursor, @Nullable Reservation held) {
-        return index.planOn(projectId, cursor.sequenceId(), query.filter(), query.limit())
+        return index.planForward(projectId, cursor.sequenceId(), query.filter(), query.limit())
                 .chain(plan -> scan(projectId, cursor.sequenceId(), plan.first(), plan.last(), query, held)
                         .chain(scan -> {
                             if (query.cursor() == null && scan.horizon > cursor.sequenceId()) {

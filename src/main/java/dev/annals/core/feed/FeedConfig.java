@@ -17,7 +17,7 @@ public interface FeedConfig {
     /**
      * Bytes of JSON of a page, unless a single record has more. An export reads half as many at a time, a stream an eighth.
      *
-     * <p>If the next record would exceed that, the page ends before it, with a {@code next}.
+     * <p>A page ends before the record that would exceed them, with a {@code next}.
      */
     @WithDefault("2097152")
     @Min(65_536)
@@ -25,9 +25,9 @@ public interface FeedConfig {
     int pageBytes();
 
     /**
-     * How long a client may read nothing of a page, a record or a stream; twice as long of an export.
+     * The longest time that a client may read nothing of a page, a record or a stream; twice as long of an export.
      *
-     * <p>Then its connection is closed. A stream's is checked at heartbeats.
+     * <p>Then the service closes its connection. It checks streams at heartbeats.
      */
     @WithDefault("30s")
     @Durations(min = "100ms", max = "1H")
@@ -36,7 +36,8 @@ public interface FeedConfig {
     /**
      * Bytes of records kept in memory for readers of the ends of feeds.
      *
-     * <p>Each such page then costs the database a proof that the records still stand there, one for all who read at the same time, and not the page. 0 keeps none.
+     * <p>For a page from memory, the database only confirms that the records still stand, once for all clients that read at the
+     * same time. 0 keeps none.
      */
     @WithDefault("16777216")
     @Min(0)

@@ -9,27 +9,27 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says where in a feed to look for records that pass a filter. It never leaves out a record that passes; the records themselves
- * decide.
+ * Narrows a feed to the places that may pass a filter. It never leaves out a record that passes. {@link DatabaseReader} then
+ * tests the records themselves.
  */
 public interface FeedIndex {
 
     /**
-     * Where to look for records after a place; the place itself comes first, if there is one.
+     * The places to scan after a place, which itself comes first unless it is the start.
      *
-     * @param limit how many records are wanted
+     * @param limit the number of records to find
      */
-    Uni<ScanPlan> planOn(UUID projectId, long behind, Filter filter, int limit);
+    Uni<ScanPlan> planForward(UUID projectId, long behind, Filter filter, int limit);
 
-    /** Where to look for records before a place, which itself comes first; from the head on if there is none. */
+    /** The places to scan before a place, which itself comes first. Null scans from the head on. */
     Uni<ScanPlan> planBack(UUID projectId, @Nullable Long before, Filter filter, int limit);
 
-    /** The same index as another server has it. */
+    /** The copy of this index on another server. */
     FeedIndex readBy(Pool pool);
 
     /**
-     * Ranges of sequence ids to look at, none of which touches another. They are added in the feed's order or against it, and
-     * places that were added before are cut off.
+     * Ranges of sequence ids to scan, of which no two touch. Add them in the feed's order, or all against it. A range loses the
+     * places that the plan already has.
      */
     final class ScanPlan {
 
@@ -38,13 +38,13 @@ public interface FeedIndex {
         private final List<Long> last = new ArrayList<>();
         private long budget;
 
-        /** @param budget the largest number of places to look at */
+        /** @param budget the largest number of places to scan */
         public ScanPlan(boolean ascending, long budget) {
             this.ascending = ascending;
             this.budget = budget;
         }
 
-        /** Adds one place, whether or not the budget allows it: a cursor is made from it, or compared with it. */
+        /** Adds one place beyond the budget: a cursor needs it. */
         public void addPlace(long sequenceId) {
             budget++;
             add(sequenceId, sequenceId);
@@ -53,7 +53,7 @@ public interface FeedIndex {
         /**
          * Adds the range {@code from} to {@code to}, or as much of it as the budget allows.
          *
-         * @return whether all of it
+         * @return whether the budget allowed all of it
          */
         public boolean add(long from, long to) {
             int end = first.size() - 1;
@@ -83,7 +83,7 @@ public interface FeedIndex {
             return whole;
         }
 
-        /** How many more places may be looked at. */
+        /** The number of places that can still be added. */
         public long budget() {
             return budget;
         }
@@ -99,7 +99,7 @@ public interface FeedIndex {
         }
 
         /**
-         * Cuts off the beginning of a plan against the feed's order.
+         * Removes places from the beginning of a plan against the feed's order, and returns them.
          *
          * @param places how many at most
          */
@@ -117,12 +117,12 @@ public interface FeedIndex {
             return taken;
         }
 
-        /** Whether there is nothing to look at. */
+        /** Whether the plan has no place. */
         public boolean isEmpty() {
             return first.isEmpty();
         }
 
-        /** How many places it has. */
+        /** The number of places. */
         public long places() {
             long places = 0;
             for (int range = 0; range < first.size(); range++) {
@@ -131,12 +131,12 @@ public interface FeedIndex {
             return places;
         }
 
-        /** The lowest sequence id of all, against the feed's order. */
+        /** The lowest sequence id of a plan against the feed's order. */
         public long lowest() {
             return first.isEmpty() ? Long.MAX_VALUE : first.get(first.size() - 1);
         }
 
-        /** The highest sequence id of all, in the feed's order. */
+        /** The highest sequence id of a plan in the feed's order. */
         public long highest() {
             return last.isEmpty() ? 0 : last.get(last.size() - 1);
         }

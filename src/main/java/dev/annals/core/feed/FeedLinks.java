@@ -22,10 +22,16 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The absolute URLs in answers. They begin with {@code ANNALS_PUBLIC_URL} if that is set, otherwise with what a trusted
- * proxy says in {@code X-Forwarded-Host}. Without either they begin with the request's own host if that is this machine's
- * loopback, otherwise with the address and port on which the connection came in. Anyone can make up a {@code Host}, and a
- * link to it would send a token there. A header of a proxy counts if it is there once and well-formed.
+ * Makes the absolute URLs in answers. They begin with the first of these that applies:
+ *
+ * <ol>
+ *   <li>{@code ANNALS_PUBLIC_URL}
+ *   <li>{@code X-Forwarded-Host} of a trusted proxy, if the header is well-formed and not repeated
+ *   <li>the request's {@code Host}, if it is a loopback address
+ *   <li>the address and port at which the connection arrived
+ * </ol>
+ *
+ * <p>Any other {@code Host} is ignored: a client can forge it, and a link to it would send a token there.
  */
 @ApplicationScoped
 public class FeedLinks {
@@ -65,7 +71,7 @@ public class FeedLinks {
         return base(request) + "/";
     }
 
-    /** The page after this one, in the same order; null if there is none. The URL begins with {@link #base}. */
+    /** The URL of the page after this one, in the same order; null if this page is the last. */
     @Nullable
     static String next(String base, UriInfo uri, FeedQuery query, FeedPage page) {
         Cursor next = page.next();
@@ -79,22 +85,19 @@ public class FeedLinks {
         return url.toString();
     }
 
-    /**
-     * Where new records will be found: always in ascending order, and with the parameter {@code wait} if this request has
-     * it.
-     */
+    /** The URL of later records: in ascending order, and with the parameter {@code wait} if this request has it. */
     static String pollMore(String base, UriInfo uri, FeedPage page) {
         StringBuilder url = page(base, uri, page.pollMore().toString(), false);
         add(url, uri.getQueryParameters(), FeedQuery.WAIT);
         return url.toString();
     }
 
-    /** Where the records after this cursor are found, with the filters of the request. */
+    /** The URL of the records after this cursor, with the filters of the request. */
     public String pollMore(HttpServerRequest request, UriInfo uri, Cursor cursor) {
         return page(base(request), uri, cursor.toString(), false).toString();
     }
 
-    /** A failure with a link to the oldest record that is left, where the records that were asked for have expired. */
+    /** Adds a link to the oldest record that is left, if the failure is that records have expired. */
     public Throwable withOldest(HttpServerRequest request, UriInfo uri, Throwable failure) {
         if (failure instanceof ProblemException e
                 && e.problem().type() == ProblemType.RECORDS_EXPIRED
@@ -124,39 +127,40 @@ public class FeedLinks {
         }
     }
 
-    /** Percent-encoded, except for the colons in times, which a query may contain as they are. */
+    /** Percent-encodes all but colons, which times contain and a query may contain. */
     private static String encoded(String value) {
         return URLEncoder.encode(value, StandardCharsets.UTF_8).replace("%3A", ":");
     }
 
-    /** What every URL in the answer to this request begins with, without a slash at its end. */
+    /** The beginning of each URL in the answer, without a slash at its end. */
     String base(HttpServerRequest request) {
         if (publicUrl != null) {
             return publicUrl;
         }
-        String said = proxies.header(request, "X-Forwarded-Proto", SCHEME);
-        String scheme = said == null ? request.scheme() : said.toLowerCase(Locale.ROOT);
+        String forwarded = proxies.header(request, "X-Forwarded-Proto", SCHEME);
+        String scheme = forwarded == null ? request.scheme() : forwarded.toLowerCase(Locale.ROOT);
         String prefix = proxies.header(request, "X-Forwarded-Prefix", PREFIX);
         return scheme + "://" + authority(request, scheme) + (prefix == null ? "" : prefix(prefix));
     }
 
-    private static String prefix(String said) {
-        String path = said.startsWith("/") ? said : "/" + said;
+    private static String prefix(String forwarded) {
+        String path = forwarded.startsWith("/") ? forwarded : "/" + forwarded;
         return path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
     }
 
     private String authority(HttpServerRequest request, String scheme) {
-        String said = proxies.header(request, "X-Forwarded-Host", AUTHORITY);
+        String forwarded = proxies.header(request, "X-Forwarded-Host", AUTHORITY);
         String sent = request.getHeader(HttpHeaders.HOST);
-        Matcher authority = AUTHORITY.matcher(said != null ? said : sent != null ? sent : "");
+        Matcher authority = AUTHORITY.matcher(forwarded != null ? forwarded : sent != null ? sent : "");
         if (!authority.matches()
-                || (said == null && !LOOPBACK.matcher(authority.group("host")).matches())) {
+                || (forwarded == null
+                        && !LOOPBACK.matcher(authority.group("host")).matches())) {
             return ownAddress(request.localAddress());
         }
-        String saidPort = proxies.header(request, "X-Forwarded-Port", PORT);
-        String port = saidPort != null ? saidPort : authority.group("port");
-        boolean usual = port == null || port.equals(scheme.equals("https") ? "443" : "80");
-        return authority.group("host") + (usual ? "" : ":" + port);
+        String forwardedPort = proxies.header(request, "X-Forwarded-Port", PORT);
+        String port = forwardedPort != null ? forwardedPort : authority.group("port");
+        boolean isDefault = port == null || port.equals(scheme.equals("https") ? "443" : "80");
+        return authority.group("host") + (isDefault ? "" : ":" + port);
     }
 
     private String ownAddress(SocketAddress address) {

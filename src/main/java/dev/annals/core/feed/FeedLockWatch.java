@@ -15,14 +15,14 @@ import jakarta.enterprise.event.Observes;
 import java.time.Duration;
 
 /**
- * Watches how long commits wait for the lock of their feed. The gauge {@code annals_feed_lock_wait_seconds} shows the
- * longest wait in any project, 0 if nobody waits, NaN if it cannot be read. A transaction that keeps the lock holds up all
- * appends to its project, and the time limits of those who wait do not end it.
+ * Measures how long commits wait for the lock of their feed. The gauge {@code annals_feed_lock_wait_seconds} shows the longest
+ * wait in any project: 0 without a wait, NaN if the database cannot be read. A transaction that keeps the lock blocks all
+ * appends to its project, and no time limit of the appends ends it. {@link FeedLockWatchdog} can.
  */
 @ApplicationScoped
 public class FeedLockWatch {
 
-    /** Several looks fall into the time that a commit waits for a lock before it fails. */
+    /** Short enough to measure several times before a commit that waits for a lock fails. */
     private static final Duration INTERVAL = Duration.ofSeconds(5);
 
     private final PolledNumber seconds;
@@ -42,7 +42,7 @@ public class FeedLockWatch {
         seconds.stop();
     }
 
-    /** Reads the wait now, and updates the gauge. */
+    /** Updates the gauge now. */
     Uni<Double> look() {
         return seconds.look();
     }

@@ -21,11 +21,11 @@ import java.util.Map;
 import org.jboss.logging.Logger;
 
 /**
- * Ends sessions of plain SQL writers that hold the lock of a feed for longer than the settings allow while others wait for it. Off
- * by default, and without the right that the operator has to grant.
+ * Ends sessions of plain SQL writers that hold the lock of a feed for longer than the settings allow while other sessions wait
+ * for it. It is off by default, and needs a right that the operator grants.
  *
- * <p>Those who wait give up sooner than that, so it remembers the holders. Several instances may do it at once: the database looks
- * again before it ends a session.
+ * <p>It remembers the holders, because the sessions that wait give up before the limit. Several instances may run it: the
+ * database checks again before it ends a session.
  */
 @ApplicationScoped
 public class FeedLockWatchdog {
@@ -34,7 +34,7 @@ public class FeedLockWatchdog {
     private static final Sql FIND_HOLDERS = Sql.named("core/feed/find_feed_lock_holders");
     private static final Sql END_HOLDER = Sql.named("core/feed/end_feed_lock_holder");
     private static final Duration INTERVAL = Duration.ofSeconds(1);
-    /** A holder that waits for another feed's lock may last so many times as long: the holder of that one is ended first. */
+    /** Multiplies the limit of a holder that itself waits for a feed's lock, so that the holder of that lock is ended first. */
     private static final int PATIENCE = 10;
 
     private final Pool pool;
@@ -48,7 +48,7 @@ public class FeedLockWatchdog {
 
     private record Holder(int pid, String transaction) {}
 
-    /** The connections of the pool for writes may all wait for the very lock. */
+    /** Uses the pool for reads, because all connections of the pool for writes may wait for the lock. */
     FeedLockWatchdog(@Reads Pool pool, AnnalsConfig config, MeterRegistry metrics) {
         this.pool = pool;
         this.limit = config.database().lockHolderLimit();
@@ -80,7 +80,7 @@ public class FeedLockWatchdog {
         boolean allowed = isAllowed(rows.iterator().next());
         long now = System.nanoTime();
         Map<Holder, Long> seen = new HashMap<>();
-        // A session that holds several feeds, or is known, has several rows.
+        // A session has one row per feed that it holds, and another one if it is known.
         Map<Integer, Uni<Void>> overdue = new HashMap<>();
         for (Row row : rows) {
             Integer pid = row.getInteger("pid");

@@ -48,6 +48,14 @@ public record FeedQuery(
         long seen,
         RecordEncoder.Format format) {
 
+    /** The direction in which a client reads. */
+    public enum Order {
+        /** Oldest first. */
+        ASCENDING,
+        /** Newest first. */
+        DESCENDING
+    }
+
     /** The sequence id or cursor to begin at. */
     public static final String CURSOR = "cursor";
 

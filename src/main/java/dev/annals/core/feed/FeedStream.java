@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * One client's stream of Server-Sent Events (WHATWG HTML, section 9.2). {@link LiveFeed} lists its states.
  *
- * <p>It reads the next page when the client's connection has taken the last one. So a slow client holds one small page, which
+ * <p>It reads the next page when the client's connection has taken the last one. A slow client holds one small page, which
  * counts towards its project's {@link MemoryBudget memory}, and delays only itself. A failure before the first page is answered
  * as for any request; a later one becomes an event {@code problem}, which ends the stream.
  */
@@ -31,7 +31,7 @@ final class FeedStream extends LiveFeed.LiveReader {
 
     /** A stream reads so small a part of a page at a time, because it holds what a slow client has not taken. */
     static final int PARTS_OF_A_PAGE = 8;
-    /** How long clients wait before they reopen a broken stream: long enough for another instance to take over. */
+    /** The pause before a client reopens a broken stream: long enough for another instance to take over. */
     private static final Duration REOPEN = Duration.ofSeconds(1);
 
     private static final long RETRY_MILLIS = 1000;

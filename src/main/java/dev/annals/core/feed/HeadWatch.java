@@ -34,24 +34,25 @@ import java.util.function.Predicate;
 import org.jboss.logging.Logger;
 
 /**
- * Knows which clients wait for which feeds, and wakes them when the head of the feed is no longer where they stand.
+ * Wakes the clients that wait for records when the head of their feed moves, and limits how many may wait.
  *
- * <p>It learns of heads in two ways. An append of this instance reports its own ({@link #appended}). For everything else,
- * plain SQL writers and other instances, one statement per tick reads the heads of all awaited feeds; correctness rests on
- * this. It compares the head with where each client stands, not with the previous head. So whatever was missed, and whenever
- * a client began to wait, the next tick makes up for it. While no client waits, there are no ticks.
+ * <p>It learns of heads in two ways. An append of this instance reports its own ({@link #appended}). One statement per tick reads
+ * the heads of all awaited feeds, and so sees plain SQL writers and other instances; correctness rests on it alone. It compares
+ * the head with each client's position, not with the previous head, so the next tick repairs whatever an earlier one missed.
+ * Without a waiting client there are no ticks.
  *
- * <p>Times are {@link System#nanoTime()}. Safe for any thread.
+ * <p>A client joins, waits and is woken any number of times, and leaves. Times are {@link System#nanoTime()}. Safe for any
+ * thread.
  */
 @ApplicationScoped
 public class HeadWatch {
 
     /**
-     * The pause between two looks at the heads of the awaited feeds. A record from a plain SQL writer, or from another instance, can
-     * take that long to be noticed, which no reader notices; one instance reads forty times a second then, and only while clients wait.
+     * The pause between two reads of heads. A record from a plain SQL writer or another instance wakes clients this much later.
+     * An instance with waiting clients runs forty such statements a second.
      */
     private static final Duration TICK = Duration.ofMillis(25);
-    /** How many heads one statement reads: it takes milliseconds then. */
+    /** A statement with so many heads takes milliseconds. */
     static final int HEADS_PER_STATEMENT = 1_000;
 
     private static final Logger LOG = Logger.getLogger(HeadWatch.class);
@@ -83,31 +84,28 @@ public class HeadWatch {
         metrics.gauge("annals.live.streams", streams);
     }
 
-    /** How a client waits. Each way has limits of its own. */
+    /** Each kind of client has limits of its own. */
     enum Kind {
-        /** It waits for one page. */
         LONG_POLL,
-        /** It takes records until it disconnects. */
         STREAM
     }
 
-    /** The place of a client that waits for the feed of a project. */
+    /** A client of one feed. */
     static final class Waiter {
         private final Kind kind;
         private final UUID projectId;
         private final LongConsumer wake;
         private final Runnable stop;
-        /** Where the client stands while it waits, and since when. */
+        /** The sequence id behind which the client waits, and since when. */
         private long position;
 
         private long since;
 
         /**
-         * A place that has not been taken yet.
+         * A client that has not joined yet. Both callbacks run on any thread and must return at once.
          *
-         * @param wake is given the time at which the head was no longer where the client stands; called on any thread, and
-         *     has to return at once
-         * @param stop is told that the service is stopping; called on any thread, and has to return at once
+         * @param wake gets a time at which the head had moved
+         * @param stop runs when the service stops
          */
         Waiter(Kind kind, UUID projectId, LongConsumer wake, Runnable stop) {
             this.kind = kind;
@@ -122,14 +120,14 @@ public class HeadWatch {
         final Map<Kind, Integer> waiters = new EnumMap<>(Map.of(Kind.LONG_POLL, 0, Kind.STREAM, 0));
         final Set<Waiter> all = new HashSet<>();
         final Set<Waiter> waiting = new HashSet<>();
-        /** The head as last seen, and when: a read that begins later sees it, too. */
+        /** The newest known head, and when it was known. A read that begins later sees it. */
         long head;
 
         long headAt;
     }
 
     /**
-     * Takes a place at a feed, without waiting yet.
+     * Admits a client, which does not wait yet.
      *
      * @throws ProblemException {@code too-many-readers}; {@code unavailable} if the service is stopping
      */
@@ -172,16 +170,15 @@ public class HeadWatch {
     }
 
     /**
-     * Wakes a client, once, when the head is no longer where it stands.
+     * Wakes a client, once, when the head is no longer at its position.
      *
-     * @param readAt when the client's last read began, the one that brought it to where it stands
-     * @return false if the head is known to have moved since that read began: then the client is not woken, and has to read
-     *     again
+     * @param readAt when the read began that brought the client to its position
+     * @return false if the head has moved since: the client is not woken and has to read again
      */
     synchronized boolean await(Waiter waiter, long position, long readAt) {
         Watched project = projects.get(waiter.projectId);
         if (project == null || !project.all.contains(waiter)) {
-            return true; // it has left
+            return true; // the client has left
         }
         if (project.head > position && project.headAt - readAt >= 0) {
             return false;
@@ -196,7 +193,7 @@ public class HeadWatch {
         return true;
     }
 
-    /** Gives up a place; has no effect if it is not taken. */
+    /** Removes a client. Has no effect if it has not joined. */
     synchronized void leave(Waiter waiter) {
         Watched project = projects.get(waiter.projectId);
         if (project != null && project.all.remove(waiter)) {
@@ -239,7 +236,7 @@ public class HeadWatch {
         vertx.setTimer(Math.max(1, delay.toMillis()), timer -> tick());
     }
 
-    /** Reads the heads of all awaited feeds, a limited number per statement; then ticks again. */
+    /** Reads the heads of all awaited feeds, then schedules the next tick. */
     private void tick() {
         List<UUID> awaited = new ArrayList<>();
         synchronized (this) {
@@ -291,14 +288,14 @@ public class HeadWatch {
     }
 
     private static void learn(Watched project, long head, long began, long now, List<Waiter> woken) {
-        // In the meantime an append may have reported a later one.
+        // An append may have reported a newer head meanwhile.
         if (head > project.head || project.headAt - began < 0) {
             project.head = head;
             project.headAt = now;
         }
-        // The head lies behind a client that was already waiting when it was read: the feed was set back. The client's
+        // A head before the position of a client that already waited means that the feed was set back. The client's
         // next
-        // read reports that.
+        // read fails with feed-rewound.
         takeWaiting(
                 project,
                 waiter -> waiter.position < head || (waiter.position > head && waiter.since - began < 0),
@@ -327,7 +324,7 @@ public class HeadWatch {
         return stopping;
     }
 
-    /** Ends every long poll and stream before the service waits for the requests in flight. */
+    /** Ends every long poll and stream before the service waits for its running requests. */
     void stop(@Observes ShutdownDelayInitiatedEvent event) {
         stop();
     }

@@ -27,9 +27,9 @@ public interface LiveConfig {
     int streams();
 
     /**
-     * How long a stream may be silent: less than proxies allow.
+     * The longest silence of a stream: less than proxies allow.
      *
-     * <p>Then it sends a comment, or the cursor that it has reached.
+     * <p>Then it sends a comment, or its cursor.
      */
     @WithDefault("15s")
     @Durations(min = "10ms", max = "5M")
@@ -38,7 +38,7 @@ public interface LiveConfig {
     /**
      * After this time a stream ends, so that its client shows its token again.
      *
-     * <p>Checked at heartbeats.
+     * <p>The service checks it at heartbeats.
      */
     @WithDefault("1h")
     @Durations(min = "10ms", max = "7D")

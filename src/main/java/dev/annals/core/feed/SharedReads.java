@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads pages for waiting clients. Clients that need the same page share one read, and {@link #PARALLEL} reads run at a time.
- * So a record that wakes thousands of clients costs the database one page.
+ * A record that wakes thousands of clients costs the database one page.
  *
  * <p>A read is queued, running or ended:
  *

@@ -28,8 +28,7 @@ import org.jspecify.annotations.Nullable;
  * Reads pages from hot standbys if {@code annals.read-database-url} names any, otherwise from the primary.
  *
  * <p>A standby may lag behind. It must have replayed the client's cursor, the sequence id that the client names, and the last
- * append of this instance to the feed; otherwise the page comes from the primary. So a client sees again what it is known to have
- * seen.
+ * append of this instance to the feed; otherwise the page is read from the primary. A client never sees an older state than the one that it is known to have seen.
  *
  * <p>Two states: while standbys answer, each page tries them. After one that did not answer, the primary answers alone, and one
  * request per {@link #RETRY_NANOS} tries the standbys again. Safe for any thread.

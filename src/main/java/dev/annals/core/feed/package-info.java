@@ -1,4 +1,4 @@
-/** Reads feeds over HTTP: pages, records one by one, long polls and streams. Begin with {@link dev.annals.core.feed.FeedReader}. */
+/** Reads feeds over HTTP: pages, single records, long polls and streams. Begin with {@link dev.annals.core.feed.FeedReader}. */
 @NullMarked
 package dev.annals.core.feed;
 

@@ -223,7 +223,7 @@ public class SearchIndex implements Projection, FeedIndex {
     }
 
     @Override
-    public Uni<ScanPlan> planOn(UUID projectId, long behind, Filter filter, int limit) {
+    public Uni<ScanPlan> planForward(UUID projectId, long behind, Filter filter, int limit) {
         return find(projectId, Order.ASCENDING, filter, behind + 1, FEW_BLOCKS)
                 .chain(hits -> hits.blocks().size() < FEW_BLOCKS || hits.hits() > limit
                         ? Uni.createFrom().item(hits)
@@ -233,10 +233,10 @@ public class SearchIndex implements Projection, FeedIndex {
                                         more.through(),
                                         both(hits, more),
                                         Math.max(hits.covered(), more.covered()))))
-                .map(hits -> planOn(behind, hits));
+                .map(hits -> planForward(behind, hits));
     }
 
-    private ScanPlan planOn(long behind, IndexHits hits) {
+    private ScanPlan planForward(long behind, IndexHits hits) {
         ScanPlan plan = new ScanPlan(true, config.scanLimit());
         if (behind > 0) {
             plan.addPlace(behind);

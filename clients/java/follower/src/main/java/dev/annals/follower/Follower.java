@@ -7,9 +7,9 @@ import java.util.List;
 /**
  * Follows a feed from the cursor of a {@link Store}, and hands it page after page, in the feed's order.
  *
- * <p>Each {@link Store#save save} gets exactly the records after the cursor of the last save that succeeded. So a store that
- * saves the cursor and the effect of the records in one step takes in every record exactly once, even if its process dies. A
- * store that does first the one and then the other may be given the records of its last page again, in the same order.
+ * <p>Each {@link Store#save save} gets exactly the records after the cursor of the last save that succeeded. A store that saves
+ * the cursor and the effect of the records in one transaction handles every record exactly once, even if its process dies. A store
+ * that saves them separately may get the records of its last page again, in the same order.
  *
  * <p>One follower per store. Not for {@code order=desc}.
  *
@@ -21,39 +21,39 @@ public final class Follower<R> {
     private final Store<R> store;
 
     /**
-     * How a page is read: with this cursor, and always with the same limit and filters.
+     * Reads pages, always with the same limit and filters.
      *
      * @param <R> a record
      */
     @FunctionalInterface
     public interface Pages<R> {
         /**
-         * The page after the cursor; the feed's first page if the cursor is null.
+         * Reads the page after the cursor; the feed's first page if the cursor is null.
          *
-         * @throws Unavailable if asking again may help
+         * @throws Unavailable if a retry may help
          */
         Page<R> read(@Nullable String cursor) throws Exception;
     }
 
     /**
-     * What takes in the records, and knows how far it has come.
+     * Stores the effect of records, and the cursor behind them.
      *
      * @param <R> a record
      */
     public interface Store<R> {
-        /** The cursor that was saved last; null if there is none. */
+        /** The last saved cursor; null before the first save. */
         @Nullable
         String cursor() throws Exception;
 
         /**
          * Saves the cursor and the effect of the records: both or neither, and durably before it returns.
          *
-         * @param records in the feed's order, perhaps none
+         * @param records in the feed's order, may be empty
          */
         void save(List<R> records, String cursor) throws Exception;
     }
 
-    /** A follower of these pages into this store. */
+    /** Follows these pages with this store. */
     public Follower(Pages<R> pages, Store<R> store) {
         this.pages = pages;
         this.store = store;
@@ -62,8 +62,8 @@ public final class Follower<R> {
     /**
      * Reads one page and saves it.
      *
-     * @return whether there is more already
-     * @throws Exception if the page cannot be read, and then nothing was saved, or if it cannot be saved
+     * @return whether the feed has another page now
+     * @throws Exception if the page cannot be read or saved
      */
     public boolean step() throws Exception {
         String cursor = store.cursor();
@@ -75,11 +75,10 @@ public final class Follower<R> {
     }
 
     /**
-     * Follows the feed until the thread is interrupted. While the service is {@link Unavailable}, it is asked again, as {@link
-     * Pauses} says.
+     * Follows the feed until the thread is interrupted. While the service is {@link Unavailable}, it retries after {@link Pauses}.
      *
      * @param pause between polls at the end of the feed
-     * @throws Exception any other failure, which needs a decision
+     * @throws Exception any other failure, which a retry does not cure
      */
     public void run(Duration pause) throws Exception {
         Pauses pauses = new Pauses();

@@ -12,9 +12,7 @@ import java.util.regex.Pattern;
  */
 public final class Page<R> {
 
-    /**
-     * The URLs of a page begin with the address by which the service knows itself, which may differ from the one used here.
-     */
+    /** Only the cursor of a URL is used: the URL begins with the service's public address, which may differ from the client's. */
     private static final Pattern CURSOR = Pattern.compile("[?&]cursor=([0-9A-Za-z._~-]+)(?:&.*)?$");
 
     private final List<R> records;
@@ -29,7 +27,7 @@ public final class Page<R> {
      *
      * @param records in the feed's order
      * @param next the URL of the next page; null on the last
-     * @param pollMore the URL for what is recorded later
+     * @param pollMore the URL of later records
      * @throws IllegalArgumentException if a URL has no cursor
      */
     public Page(List<R> records, @Nullable String next, String pollMore) {
@@ -57,12 +55,12 @@ public final class Page<R> {
         return next;
     }
 
-    /** The cursor for what is recorded later. */
+    /** The cursor of later records. */
     public String pollMore() {
         return pollMore;
     }
 
-    /** The cursor of a reader that has taken in this page. */
+    /** The cursor behind this page. */
     public String behind() {
         return next == null ? pollMore : next;
     }

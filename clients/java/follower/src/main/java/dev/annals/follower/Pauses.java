@@ -2,20 +2,17 @@ package dev.annals.follower;
 
 import java.time.Duration;
 
-/**
- * How long to wait before a service is asked again: as long as it says, otherwise longer and longer. Not safe for several
- * threads.
- */
+/** The pauses between retries: as long as the service asks for, otherwise doubling. Not safe for several threads. */
 public final class Pauses {
 
     private static final Duration SHORTEST = Duration.ofMillis(100);
     private static final Duration LONGEST = Duration.ofSeconds(5);
-    /** However long the service asks for. */
+    /** Limits what the service asks for. */
     private static final Duration LONGEST_ASKED_FOR = Duration.ofSeconds(30);
 
     private Duration next = SHORTEST;
 
-    /** The service answered as it should. */
+    /** Resets the pause after a success. */
     public void worked() {
         next = SHORTEST;
     }

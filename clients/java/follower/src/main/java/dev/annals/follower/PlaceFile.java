@@ -14,7 +14,7 @@ public final class PlaceFile {
 
     private PlaceFile() {}
 
-    /** Replaces the line. After a crash the file has either the old one or the new one. */
+    /** Replaces the line. After a crash the file has the old line or the new one. */
     public static void replace(Path file, String line) throws IOException {
         Path written = file.resolveSibling(file.getFileName() + ".new");
         try (FileChannel channel = FileChannel.open(

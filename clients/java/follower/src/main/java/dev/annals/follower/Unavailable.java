@@ -2,7 +2,7 @@ package dev.annals.follower;
 
 import jakarta.annotation.Nullable;
 
-/** The service did not answer, or could not: it cannot be reached, is starting, or has too much to do. */
+/** The service cannot be reached, is starting, or is overloaded. A retry may help. */
 public final class Unavailable extends Exception {
 
     private static final long serialVersionUID = 1;
@@ -13,19 +13,19 @@ public final class Unavailable extends Exception {
     /**
      * A transient failure.
      *
-     * @param retryAfter the answer's header {@code Retry-After}, if there is one
+     * @param retryAfter the answer's header {@code Retry-After}; null without one
      */
     public Unavailable(String why, @Nullable String retryAfter, @Nullable Throwable cause) {
         super(why, cause);
         this.retryAfter = retryAfter;
     }
 
-    /** Whether an answer's status is transient; any other needs a decision. */
+    /** Whether a retry may help after an answer with this status. */
     public static boolean isStatus(int status) {
         return status == 408 || status == 429 || (status >= 502 && status <= 504);
     }
 
-    /** What the service asked for. */
+    /** The header {@code Retry-After}; null without one. */
     @Nullable
     public String retryAfter() {
         return retryAfter;

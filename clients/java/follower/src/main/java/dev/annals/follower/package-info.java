@@ -1,7 +1,4 @@
-/**
- * How a feed is followed without loss, for the commands and for the clients in Java: these files are part of both, so they use
- * nothing but Java 11.
- */
+/** Follows a feed without loss. The commands and the clients in Java share these files, so they use Java 11 alone. */
 @NullMarked
 package dev.annals.follower;
 

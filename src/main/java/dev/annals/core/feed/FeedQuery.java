@@ -405,12 +405,4 @@ public record FeedQuery(
             }
         }
     }
-
-    /** The direction of a page. */
-    public enum Order {
-        /** Oldest first: the order of commits. */
-        ASCENDING,
-        /** Newest first. */
-        DESCENDING
-    }
 }

@@ -59,7 +59,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class NdjsonUpload {
 
-    /** How many refused lines the answer names; further ones are only counted. */
+    /** The most refused lines that the answer names; further ones are only counted. */
     static final int NAMED_REFUSALS = 100;
 
     private static final int BATCHES_IN_FLIGHT = 2;
@@ -93,9 +93,9 @@ final class NdjsonUpload {
 
     private boolean ended;
     private long received;
-    /** How many timers run; while one does, nothing is sent. */
+    /** The timers that run; while one does, nothing is sent. */
     private int delays;
-    /** How often the queue was full since a batch was last stored. */
+    /** The times that the queue was full since a batch was last stored. */
     private int fullQueueTries;
 
     private boolean queueWasFull;
@@ -393,7 +393,7 @@ final class NdjsonUpload {
     static final class Summary {
         private long stored;
         private long storedBefore;
-        /** Of the records that were stored now or before. */
+        /** The lowest sequence id of the records that were stored now or before. */
         private long firstSequenceId = Long.MAX_VALUE;
 
         private long lastSequenceId;

@@ -173,25 +173,17 @@ public sealed interface Query {
 
     /** A field that a query can name, besides the message, the times and the metadata. */
     enum Field {
-        /** The record's action. */
         ACTION("action"),
         /** The actor's id or name. */
         ACTOR("actor"),
-        /** The actor's id alone. */
         ACTOR_ID("actor.id"),
-        /** The actor's name alone. */
         ACTOR_NAME("actor.name"),
-        /** The actor's type. */
         ACTOR_TYPE("actor.type"),
         /** The subject's id or name. */
         SUBJECT("subject"),
-        /** The subject's id alone. */
         SUBJECT_ID("subject.id"),
-        /** The subject's name alone. */
         SUBJECT_NAME("subject.name"),
-        /** The subject's type. */
         SUBJECT_TYPE("subject.type"),
-        /** The record's outcome. */
         OUTCOME("outcome"),
         /** The IP address, in the text form that records show. */
         IP("ip"),

@@ -259,7 +259,6 @@ public final class RecordEncoder implements AutoCloseable {
             return sequenceId;
         }
 
-        /** Its id. */
         public UUID id() {
             return id;
         }
@@ -279,7 +278,6 @@ public final class RecordEncoder implements AutoCloseable {
             out.put(bytes, offset, length);
         }
 
-        /** Appends its bytes. */
         public void appendTo(Buffer out) {
             out.appendBytes(bytes, offset, length);
         }

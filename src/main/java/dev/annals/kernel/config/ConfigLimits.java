@@ -43,7 +43,7 @@ public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilde
         long value();
     }
 
-    /** How long a duration may be, including both ends; written like settings: {@code 10ms}, {@code 1s}, {@code 5M}. */
+    /** The limits of a duration, both included; written like settings: {@code 10ms}, {@code 1s}, {@code 5M}. */
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
     public @interface Durations {

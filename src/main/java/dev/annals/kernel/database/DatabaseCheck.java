@@ -69,7 +69,7 @@ public class DatabaseCheck {
         } catch (SQLException e) {
             Throwable cause = e.getCause() == null ? e : e.getCause();
             String advice = url.wantsTlsOf(e)
-                    ? "If the server has no TLS, give it a certificate; or, where nobody else can listen, write"
+                    ? "If the server has no TLS, give it a certificate; or, on a network without listeners, write"
                             + " ?sslmode=disable behind ANNALS_DATABASE_URL."
                     : "Check ANNALS_DATABASE_URL and that the server runs.";
             throw new IllegalArgumentException("The database " + url + " cannot be used (" + cause + "). " + advice, e);
@@ -77,9 +77,9 @@ public class DatabaseCheck {
     }
 
     /**
-     * Migrates the schema, if the instance does so at its start. Another instance refuses to serve a schema that is older than
-     * its statements. A newer schema stays as it is: its functions serve the release before, whose instances are replaced one
-     * by one.
+     * Migrates the schema, if {@code annals.database.migrate-at-start} is on. Otherwise the instance refuses to serve a schema
+     * that is older than its statements. A newer schema stays as it is: its functions serve the release before, whose instances
+     * are replaced one by one.
      */
     void prepareSchema(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
         MigrationInfoService info = flyway.get().info();
@@ -134,7 +134,7 @@ public class DatabaseCheck {
         int prepared = row.getInteger("max_prepared_transactions");
         if (prepared > 0) {
             findings.add("max_prepared_transactions is " + prepared
-                    + ": a writer that uses PREPARE TRANSACTION and goes away blocks its project until somebody ends its"
+                    + ": a writer that uses PREPARE TRANSACTION and goes away blocks its project until an operator ends its"
                     + " transaction. Set it to 0, or watch pg_prepared_xacts.");
         }
         long unplaced = row.getLong("unplaced_records");
@@ -145,9 +145,8 @@ public class DatabaseCheck {
                     + " (session_replication_role = replica). Export them, and append them again under new ids.");
         }
         if (row.getBoolean("made_otherwise")) {
-            findings.add(
-                    "The search index was made by a server that makes its keys in another way. It is made anew in the"
-                            + " background. Until then, searches are right and slower.");
+            findings.add("The search index was made by a server with other rules for keys. It is rebuilt in the"
+                    + " background. Until then, searches are right and slower.");
         }
         return findings;
     }

@@ -91,10 +91,10 @@ public final class DatabaseFailure {
      */
     public static boolean isTransient(Throwable failure) {
         if (failure instanceof PgException error) {
-            // 08: connection. 25006: a failover left us on a standby. 40: serialization failure, deadlock. 53: out of
-            // resources. 55P03: the lock was not available in time. 57: stopping, or too slow.
-            // Where the database is just being restored: 28: its roles are not there. 3D: it is not. 3F, 42P01, 42704,
-            // 42883: nor are its tables, types and functions. 42501: nor are the service's rights to them.
+            // 08: connection. 25006: a failover left the connection on a standby. 40: serialization failure, deadlock.
+            // 53: out of resources. 55P03: the lock was not available in time. 57: stopping, or too slow.
+            // While a database is restored: 28: it lacks its roles. 3D: it does not exist. 3F, 42P01, 42704, 42883: it
+            // lacks its tables, types and functions. 42501: the service lacks its rights to them.
             String state = error.getSqlState();
             return state.startsWith("08")
                     || state.equals("25006")

@@ -47,7 +47,7 @@ final class PostgresGuard extends ChannelDuplexHandler {
 
     private static final int SASL_CONTINUE = 11;
     /**
-     * Of the system table pg_type: bool, int8, int2, int4, text, bpchar, varchar, uuid and void, which need no room of their
+     * bool, int8, int2, int4, text, bpchar, varchar, uuid and void, by the system table pg_type. They need no room of their
      * own.
      */
     private static final Set<Integer> TYPES = Set.of(16, 20, 21, 23, 25, 1042, 1043, 2950, 2278);

@@ -48,7 +48,7 @@ class FoldTest {
     }
 
     @Test
-    void whatIsAWordIsAWordHereAndInTheDatabase() throws SQLException {
+    void theServiceAndTheDatabaseDivideTextIntoTheSameWords() throws SQLException {
         List<String> none = log.texts("select i from " + CHARACTERS + " where annals.words(c) = '{}'");
         assertThat(none)
                 .isNotEmpty()

@@ -136,7 +136,7 @@ class QueryParserTest {
     }
 
     @Test
-    void whatOutlivesTheMomentTakesFixedTimesAlone() {
+    void storedQueriesAcceptOnlyFixedTimes() {
         assertThatThrownBy(() -> QueryParser.parse("a last:24h", null))
                 .isInstanceOf(QueryException.class)
                 .hasMessageStartingWith("character 8: this would move on with the clock");

@@ -30,7 +30,7 @@ class AuditRecordTest {
     }
 
     @Test
-    void aRecordHasTheSameContentAsWhatWasStoredOfIt() {
+    void aRecordHasTheContentOfItsStoredForm() {
         assertThat(sent().sameContentAs(sent())).isTrue();
     }
 
@@ -84,7 +84,7 @@ class AuditRecordTest {
                 {"a":0.1}|{"a":0.10000000000000001}|false
                 {"a":1}|null|false
                 """)
-    void metadataIsComparedByWhatItMeans(String one, String other, boolean same) {
+    void metadataIsComparedByValue(String one, String other, boolean same) {
         assertThat(JsonText.sameObject(one, other)).isEqualTo(same);
         assertThat(JsonText.sameObject(other, one)).isEqualTo(same);
     }

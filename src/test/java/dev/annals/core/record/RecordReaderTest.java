@@ -175,7 +175,7 @@ class RecordReaderTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"1", "\"a\"", "null", "true", "[1]", "[null]", "[[]]", "[[{\"action\":\"a\"}]]"})
-    void whatIsNoObjectIsNoRecord(String body) {
+    void aValueThatIsNoObjectIsNoRecord(String body) {
         assertThat(refused(body).errors()).singleElement().satisfies(error -> {
             assertThat(error.pointer()).isEmpty();
             assertThat(error.detail())
@@ -197,7 +197,7 @@ class RecordReaderTest {
                 {"records":[{"action":"a"}],"x/y":[{"records":1}]}|/x~1y|is not a field of a batch
                 {"x":[{"records":1}],"records":[{"action":"a"}]}|/x|is not a field of a batch
                 """)
-    void whatIsNoBatchIsRefused(String body, String pointer, String detail) {
+    void aValueThatIsNoBatchIsRefused(String body, String pointer, String detail) {
         Problem problem = refusedBatch(body);
         assertThat(problem.type()).isEqualTo(ProblemType.INVALID_RECORD);
         assertThat(problem.errors()).hasSize(1);

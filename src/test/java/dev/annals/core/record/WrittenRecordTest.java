@@ -51,7 +51,7 @@ class WrittenRecordTest {
     }
 
     @Test
-    void whatIsWrittenIsReadBackAsTheSameContentOnceTheOutputFieldsAreTakenAway() throws IOException {
+    void writtenRecordsAreReadBackWithTheSameContent() throws IOException {
         AuditRecord record = new AuditRecord(
                 ID, "a", new Party("t", "", null), null, "o", "::1", "", THEN, false, "{\"k\":[1,2,{\"x\":null}]}");
         String json = written(new StoredRecord(record, 7, RECORDED, null))

@@ -35,7 +35,7 @@ class ConfigLimitsTest {
     }
 
     @Test
-    void whatIsNotSetIsWithinItsLimits() {
+    void defaultsAreWithinTheirLimits() {
         assertThat(read(Map.of()).getConfigMapping(AnnalsConfig.class).port()).isEqualTo(8080);
     }
 
@@ -71,7 +71,7 @@ class ConfigLimitsTest {
     }
 
     @Test
-    void allThatIsWrongIsNamedAtOnce() {
+    void allErrorsAreNamedAtOnce() {
         assertThatThrownBy(() -> read(Map.of("annals.port", "65536", "annals.database.pool-size", "0")))
                 .hasMessageContaining("annals.port")
                 .hasMessageContaining("annals.database.pool-size");

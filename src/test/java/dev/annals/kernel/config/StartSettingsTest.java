@@ -42,7 +42,7 @@ class StartSettingsTest {
     }
 
     @Test
-    void beforeQuarkusHasStartedNobodyAsksForTheConfigurationElsewhere() {
+    void beforeQuarkusHasStartedTheConfigurationIsReadInOnePlace() {
         noClasses()
                 // Quarkus makes the transport of its connections.
                 .that()

@@ -76,7 +76,7 @@ class ForwardedHeadersTest extends ProjectTest {
                 "X-Forwarded-For: [2001:db8::6]:1234",
                 "Forwarded: for=203.0.113.9\r\nX-Forwarded-For: 198.51.100.1"
             })
-    void whatAClientWroteBeforeItsAddressDoesNotCount(String headers) throws IOException {
+    void elementsThatAClientWroteBeforeItsAddressDoNotCount(String headers) throws IOException {
         assertThat(answer(bound, headers)).startsWith("HTTP/1.1 403 ");
     }
 
@@ -103,7 +103,7 @@ class ForwardedHeadersTest extends ProjectTest {
     }
 
     @Test
-    void whateverTheHeadersSayThereIsAnAnswer() throws Exception {
+    void everyRequestIsAnsweredWhateverItsHeadersSay() throws Exception {
         List<String> names = List.of(
                 "X-Forwarded-For",
                 "X-Forwarded-Proto",

@@ -63,7 +63,7 @@ class HalfSentRequestsIT extends ProjectTest {
     }
 
     @Test
-    void whatStaysBehindARefusedBodyIsNotWaitedFor() throws IOException {
+    void theServiceDoesNotWaitForTheRestOfARefusedBody() throws IOException {
         try (RawConnection connection = new RawConnection()) {
             connection.beginAppend("annals_unknown", "application/json", 1_000, new byte[1]);
             assertThat(connection.answer()).startsWith("HTTP/1.1 401 ");

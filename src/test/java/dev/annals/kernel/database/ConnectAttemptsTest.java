@@ -46,7 +46,7 @@ class ConnectAttemptsTest {
     }
 
     @Test
-    void thoseWhoWantAConnectionShareAnAttemptUntilTheDatabaseIsThereAgain() throws Exception {
+    void callersShareOneAttemptUntilTheDatabaseIsBack() throws Exception {
         DatabaseUrl url = TestDatabase.createMigratedDatabase();
         SqlFixture beside = SqlFixture.on(TestDatabase.createDatabase());
         String away = url.database() + "_away";

@@ -136,7 +136,7 @@ class DatabaseUrlTest {
         "[::2], require",
         "[fe80::1], require"
     })
-    void whatCrossesANetworkIsEncryptedUnlessTheUrlSaysOtherwise(String host, String mode) {
+    void connectionsOverANetworkAreEncryptedUnlessTheUrlSaysOtherwise(String host, String mode) {
         DatabaseUrl url = DatabaseUrl.parse("postgresql://u:p@" + host + "/d");
         assertThat(url.sslMode()).isEqualTo(mode);
         assertThat(url.jdbcUrl()).endsWith("?sslmode=" + mode);

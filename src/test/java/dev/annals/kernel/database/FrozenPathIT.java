@@ -162,7 +162,7 @@ class FrozenPathIT {
      * not take a dead one from the pool and wait for its deadline again.
      */
     @Test
-    void whatWasSilentSinceAnAnswerIsOverdueIsGivenUpWithIt() throws Exception {
+    void connectionsThatAreSilentSinceAnAnswerIsOverdueAreGivenUpWithIt() throws Exception {
         CountDownLatch closed = new CountDownLatch(2);
         List<SqlConnection> connected = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
@@ -184,7 +184,7 @@ class FrozenPathIT {
         failing(connected.get(0), "select 1").await().atMost(Duration.ofSeconds(30));
 
         assertThat(closed.await(30, TimeUnit.SECONDS))
-                .as("those that nobody used are closed, too")
+                .as("idle connections are closed, too")
                 .isTrue();
         assertThat(connections
                         .connect()

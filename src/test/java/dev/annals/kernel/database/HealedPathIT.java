@@ -108,7 +108,7 @@ class HealedPathIT {
 
     /** New connections work, and the path has forgotten the old ones without a word. */
     @Test
-    void whatThePathHasForgottenIsFoundByAskingTheServer() throws Exception {
+    void connectionsThatThePathHasForgottenAreFoundByAskingTheServer() throws Exception {
         project = log.newProject();
         Project other = log.newProject();
         for (CompletableFuture<HttpResponse<String>> each : requests(new ArrayList<>())) {

@@ -70,7 +70,7 @@ class PoolerTest {
     }
 
     @Test
-    void aSessionOfAnybodyElseIsRefusedWithWhatToDo() throws Exception {
+    void aSessionOfAnotherRoleIsRefusedWithAdvice() throws Exception {
         long before = head();
         PoolFixture service = through("session", "annals");
         assertThatThrownBy(() -> heads(service))
@@ -81,7 +81,7 @@ class PoolerTest {
     }
 
     @Test
-    void aSessionWithoutTheSettingsIsRefusedWithWhatToDo() throws Exception {
+    void aSessionWithoutTheSettingsIsRefusedWithAdvice() throws Exception {
         sql().runEach("alter role annals_app set role = 'annals_service'");
         PoolFixture service = through("session", "annals_app");
         assertThatThrownBy(() -> heads(service))

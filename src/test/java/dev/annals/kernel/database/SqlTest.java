@@ -73,7 +73,7 @@ class SqlTest {
     }
 
     @Test
-    void aPartThatSeveralStatementsShareBringsItsBinds() {
+    void anIncludedFileBringsItsBinds() {
         Sql sql = Sql.of("one", "-- :limit  integer\nselect 1 where /* include core/query/passes */\nlimit :limit");
 
         assertThat(sql.text())

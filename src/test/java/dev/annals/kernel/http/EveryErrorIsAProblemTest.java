@@ -89,7 +89,7 @@ class EveryErrorIsAProblemTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"/nothing", "/v1/nothing/here", "/failing/nothing", "/q/nothing", "/index.php", "/a//b"})
-    void anAddressNobodyServesIsNotFound(String path) {
+    void anUnknownAddressIsNotFound(String path) {
         problem(given().get(path), 404, "not-found");
         problem(given().body("{}").contentType("application/json").post(path), 404, "not-found");
     }

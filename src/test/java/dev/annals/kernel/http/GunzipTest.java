@@ -58,7 +58,7 @@ class GunzipTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 7, 10, 11, 1_000})
-    void whatWasPackedComesOutHoweverItIsCut(int partBytes) throws IOException {
+    void packedTextIsUnpackedHoweverItIsDivided(int partBytes) throws IOException {
         assertThat(unpack(gzip(TEXT), partBytes)).isEqualTo(TEXT);
         assertThat(unpack(gzip(new byte[0]), partBytes)).isEmpty();
     }
@@ -88,7 +88,7 @@ class GunzipTest {
     }
 
     @Test
-    void whatEndsEarlyIsRefusedWhereverItEnds() throws IOException {
+    void aBodyThatEndsEarlyIsRefusedWhereverItEnds() throws IOException {
         byte[] packed = gzip(TEXT);
         for (int length = 0; length < packed.length; length++) {
             assertRefused(Arrays.copyOf(packed, length), ProblemType.MALFORMED_ENCODING);
@@ -97,7 +97,7 @@ class GunzipTest {
     }
 
     @Test
-    void whatIsNoGzipOrHasSomethingBehindItIsRefused() throws IOException {
+    void aBodyThatIsNoGzipOrHasMoreBehindItIsRefused() throws IOException {
         byte[] packed = gzip(TEXT);
         assertRefused(TEXT, ProblemType.MALFORMED_ENCODING);
         assertRefused(joined(packed, new byte[] {0}), ProblemType.MALFORMED_ENCODING);
@@ -113,7 +113,7 @@ class GunzipTest {
     }
 
     @Test
-    void whatIsPackedTooWellIsRefusedBeyondTheFirstMebibyte() throws IOException {
+    void aBodyPackedTooWellIsRefusedBeyondTheFirstMebibyte() throws IOException {
         assertThat(unpack(gzip(new byte[1 << 20]), 4_096)).hasSize(1 << 20);
         assertRefused(gzip(new byte[(1 << 20) + 4_096]), ProblemType.BODY_TOO_LARGE);
         byte[] half = gzip(new byte[600_000]);

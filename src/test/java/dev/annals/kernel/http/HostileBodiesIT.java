@@ -62,7 +62,7 @@ class HostileBodiesIT extends ProjectTest {
 
     @ParameterizedTest
     @ValueSource(strings = {JSON, NDJSON})
-    void whatUnpacksToFarMoreThanWasSentIsRefused(String type) throws Exception {
+    void aBodyThatUnpacksToFarMoreThanWasSentIsRefused(String type) throws Exception {
         assertProblem(send(project.token(), type, "gzip", zeros(64)), 413, "body-too-large");
         assertThat(log.checkFeed(project.id())).isZero();
     }

@@ -96,7 +96,7 @@ class IpAddressTest {
                 "١::",
                 "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.2555"
             })
-    void whatIsNoAddressIsRefused(String text) {
+    void textThatIsNoAddressIsRefused(String text) {
         assertThat(IpAddress.canonical(text)).isNull();
     }
 
@@ -137,7 +137,7 @@ class IpAddressTest {
 
     /** A page shows the text of PostgreSQL: leaves of logs hash it. */
     @Test
-    void whatPostgresqlSendsIsWrittenAsPostgresqlWritesIt() throws SQLException {
+    void addressesSentByPostgresqlAreWrittenAsPostgresqlWritesThem() throws SQLException {
         try (Connection connection = SqlFixture.ofTheSchemaAlone().connect();
                 Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery("""
@@ -163,7 +163,7 @@ class IpAddressTest {
     }
 
     @Test
-    void whatPostgresqlWouldNotSendIsRefused() {
+    void bytesThatPostgresqlDoesNotSendAreRefused() {
         for (byte[] sent :
                 new byte[][] {{}, {2, 32, 0, 4}, {2, 32, 0, 4, 1, 2, 3, 4, 5}, {2, 32, 0, -1}, {2, 32, 0, 0}}) {
             assertThatThrownBy(() -> IpAddress.ofSent(sent)).isInstanceOf(IllegalArgumentException.class);

@@ -87,7 +87,7 @@ class TimestampsTest {
                 "2025-W36-3T11:15:19Z",
                 "2025-09-03T11:15:19[UTC]"
             })
-    void whatIsNoTimestampIsRefused(String text) {
+    void textThatIsNoTimestampIsRefused(String text) {
         assertThat(Timestamps.parse(text)).isNull();
     }
 
@@ -104,7 +104,7 @@ class TimestampsTest {
         "2025-09-03 11:15:19-02:00, 2025-09-03T13:15:19.000000Z",
         "0001-01-01, 0001-01-01T00:00:00.000000Z",
     })
-    void whatPeopleLeaveOutOfATimeIsFilledIn(String text, String written) {
+    void omittedPartsOfATimeAreFilledIn(String text, String written) {
         OffsetDateTime timestamp = Timestamps.parseInput(text);
         assertThat(timestamp).isNotNull();
         assertThat(Timestamps.format(timestamp)).isEqualTo(written);
@@ -130,12 +130,12 @@ class TimestampsTest {
                 "2025-09-03  11:15",
                 "10000-01-01"
             })
-    void whatIsNoTimeEvenSoIsRefused(String text) {
+    void textThatIsNoTimeIsRefused(String text) {
         assertThat(Timestamps.parseInput(text)).isNull();
     }
 
     @Test
-    void whatIsWrittenIsReadBack() {
+    void writtenTimestampsAreReadBack() {
         Random random = new Random(5);
         long first = Instant.parse("0001-01-01T00:00:00Z").getEpochSecond();
         long last = Instant.parse("9999-12-31T23:59:59Z").getEpochSecond();

@@ -94,7 +94,7 @@ class MemoryBudgetTest {
     }
 
     @Test
-    void whoWaitsIsServedInTurnAndNotHeldUpByAHolderAtItsLimit() {
+    void waitingRequestsAreServedInTurnAndNotDelayedByAHolderAtItsLimit() {
         MemoryBudget budget = budget(10, LONG);
         assertThat(budget.tryTake("a", 400)).isTrue();
         assertThat(budget.tryTake("b", 400)).isTrue();
@@ -114,7 +114,7 @@ class MemoryBudgetTest {
     }
 
     @Test
-    void whoWaitsTooLongIsToldSoAndDelaysNobodyFurther() {
+    void aRequestThatWaitsTooLongIsRefusedAndDelaysNoOther() {
         MemoryBudget budget = budget(10, Duration.ofMillis(50));
         assertThat(budget.tryTake("a", 400)).isTrue();
         assertThat(budget.tryTake("b", 400)).isTrue();
@@ -124,7 +124,7 @@ class MemoryBudgetTest {
     }
 
     @Test
-    void onlySoManyWaitAndNobodyForWhatNeverComes() {
+    void onlySoManyRequestsWaitAndNoneForMoreThanThereIs() {
         MemoryBudget budget = budget(1, LONG);
         assertOverloaded(take(budget, "a", 401));
         assertThat(budget.tryTake("a", 400)).isTrue();
@@ -135,7 +135,7 @@ class MemoryBudgetTest {
     }
 
     @Test
-    void whoGivesUpHoldsNothing() {
+    void anAbandonedRequestHoldsNothing() {
         MemoryBudget budget = budget(10, LONG);
         assertThat(budget.tryTake("a", 400)).isTrue();
         Cancellable waiting = budget.take("a", 300).subscribe().with(reservation -> {});

@@ -77,7 +77,7 @@ class UnsentAnswersTest {
     }
 
     @Test
-    void whatIsTheSameForAllClientsDoesNotCount() throws Exception {
+    void bytesThatAllClientsShareDoNotCount() throws Exception {
         InetSocketAddress server = serve(Unpooled.unreleasableBuffer(
                 Unpooled.directBuffer(ANSWER_BYTES).writeZero(ANSWER_BYTES).asReadOnly()));
         for (InputStream answer : ask(server, 3 * MAY_WAIT)) {

@@ -164,8 +164,8 @@ class VerifyAgainstTest {
         damage("update annals.audit_record set message = 'forged' where project_id = '?' and id = '" + id(513) + "'");
         damage("update annals.audit_record set message = 'forged' where project_id = '?' and id = '" + id(700) + "'");
         assertThat(findings())
-                .anyMatch(finding -> finding.contains("sequence ids 513 to 640 is not the one"))
-                .anyMatch(finding -> finding.contains("sequence ids 697 to 700 is not the one"));
+                .anyMatch(finding -> finding.contains("sequence ids 513 to 640 does not match the log"))
+                .anyMatch(finding -> finding.contains("sequence ids 697 to 700 does not match the log"));
     }
 
     private static String flipped(String column, int at) {

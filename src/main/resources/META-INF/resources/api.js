@@ -1,4 +1,4 @@
-// The service's API, as the viewer uses it: with the token in a header, which EventSource cannot send.
+// The service's API. Requests have the token in a header, which EventSource cannot send.
 
 import {parseJson} from './text.js';
 
@@ -8,11 +8,11 @@ const MAX_EVENT = 4 << 20;
 const TOKEN = 'annals.token';
 const LINK = 'annals.link';
 const PROJECT = 'annals.project';
-/** In place of a token, for whoever has signed in: the browser has a cookie, which scripts cannot read. */
+/** In place of a token after a sign-in with the provider: the browser has a cookie, which scripts cannot read. */
 const SESSION = 'session';
 const BASE = new URL('.', import.meta.url);
 
-/** Storage that a browser may refuse to a page in a frame: then nothing is kept. */
+/** Storage that the browser may refuse to a page in a frame. Nothing is stored then. */
 function stored(storage) {
   const attempt = (action) => {
     try {
@@ -31,19 +31,19 @@ function stored(storage) {
 export const ofTab = stored(() => sessionStorage);
 export const ofBrowser = stored(() => localStorage);
 
-/** The token, kept for as long as the tab is open; null while nobody is signed in. */
+/** The token, stored as long as the tab is open; null before the sign-in. */
 export let token = ofTab.get(TOKEN);
-/** Whether it came with a link: it opens some records, and neither statistics nor proofs. */
+/** Whether the token is from a link: it reads some records, and neither statistics nor proofs. */
 export let isLink = ofTab.get(LINK) !== null;
-/** The project that is read; null where that is not known yet, as with the token of a link. */
+/** The id of the project; null while it is unknown, as with the token of a link. */
 export let project = ofTab.get(PROJECT);
 
 export const isSession = () => token === SESSION;
 
-/** Somebody has signed in, and reads a project. */
+/** Reads a project with the session of the provider. */
 export const setSession = (id) => setToken(SESSION, {id});
 
-/** @param id of the token's project, if that is known */
+/** @param id of the token's project, if it is known */
 export function setToken(given, {fromLink = false, id = null} = {}) {
   token = given;
   isLink = fromLink;
@@ -66,7 +66,7 @@ export class Problem extends Error {
     this.status = status;
     this.retryAfter = retryAfter;
     this.type = type;
-    // At which character of the query, from 1; 0 if it is about none.
+    // The character of the query that is wrong, from 1; 0 for other problems.
     this.position = position;
   }
 
@@ -86,10 +86,10 @@ const credentials = (as) => {
 };
 
 /**
- * Asks the service; fails with a Problem, whose status is 0 where the service cannot be reached.
+ * Asks the service. Fails with a Problem, whose status is 0 if the service cannot be reached.
  *
- * @param cookie whether to ask as who has signed in, or might have
- * @param as a token to ask with in place of the one that is in use
+ * @param cookie whether to send the session's cookie, if there is one
+ * @param as a token to send in place of the current one
  */
 export async function ask(path, {signal, headers, method = 'GET', as = null, cookie = as === null && isSession()} = {}) {
   let answer;
@@ -103,7 +103,7 @@ export async function ask(path, {signal, headers, method = 'GET', as = null, coo
       redirect: 'error',
     });
   } catch (error) {
-    throw error.name === 'AbortError' ? error : new Problem(0, 'The service cannot be reached. Is the network there?');
+    throw error.name === 'AbortError' ? error : new Problem(0, 'The service cannot be reached. Check the network.');
   }
   if (!answer.ok) {
     throw await Problem.of(answer);
@@ -113,7 +113,7 @@ export async function ask(path, {signal, headers, method = 'GET', as = null, coo
 
 export const askJson = async (path, options) => parseJson(await (await ask(path, options)).text());
 
-/** Links are absolute and name the public host; the viewer stays on the host that it came from. */
+/** The query of a link. Links name the public host; the viewer stays on the host from which it was loaded. */
 export const queryOf = (link) => (link === null ? null : new URL(link).search);
 
 /** The events of a stream, as the HTML standard reads them; a comment or a retry is an event without data. */

@@ -1,4 +1,4 @@
-// Which columns the rows have: kept in this browser, or named by the address.
+// The columns of the rows: stored in this browser, or named by the address.
 
 import {ofBrowser} from './api.js';
 import {watch} from './store.js';
@@ -10,21 +10,21 @@ const NAMES = {
   time: 'Time', action: 'Action', actor: 'Actor', subject: 'Subject', outcome: 'Outcome', ip_address: 'IP address',
   recorded_by: 'Recorded by', recorded_at: 'Recorded', message: 'Message', number: '#',
 };
-/** The first leads to the record, and the second shows how its proof stands. */
+/** The first links to the record, and the second shows its proof. */
 const ALWAYS = ['time', 'action'];
 const USUAL = ['time', 'action', 'actor', 'subject', 'outcome', 'message', 'number'];
 const MAX_METADATA = 8;
 const PATH = /^metadata(?:\.(?:[^\s".,:()]{1,100}|"(?:[^"\\,]|\\["\\]){1,100}")){1,8}$/;
 const NAME = /\.(?:"((?:[^"\\]|\\.)*)"|([^."]+))/g;
-/** In rem; messages take what is left. */
+/** In rem; messages take the remaining width. */
 const WIDTHS = {
   time: 11, action: 13, actor: 12.5, subject: 14, outcome: 6.5, ip_address: 10, recorded_by: 13, recorded_at: 11, message: 16, number: 5.5,
 };
 const METADATA_WIDTH = 9;
-/** As wide on paper as what they hold, which is much the same in each row. */
+/** As wide on paper as their content, which has a similar length in each row. */
 const FIXED = ['time', 'recorded_at', 'outcome', 'number'];
 
-/** Known columns in their order, and behind them those of metadata. */
+/** Known columns in their order, with those of metadata before message and number. */
 function cleaned(names) {
   const wanted = new Set([...ALWAYS, ...names]);
   const paths = [...wanted].filter((name) => PATH.test(name)).slice(0, MAX_METADATA);
@@ -40,14 +40,14 @@ export const isUsual = () => columns.join() === USUAL.join();
 export const title = (name) => NAMES[name] ?? name.slice('metadata.'.length);
 export const isMetadata = (name) => !Object.hasOwn(NAMES, name);
 
-/** Shows the columns that an address names, or else those that this browser keeps. @returns whether they are others than before */
+/** Shows the columns of an address or, without any, those stored in this browser. @returns whether they changed */
 export function take(text) {
   const before = columns.join();
   columns = read(text ?? ofBrowser.get(KEPT));
   return columns.join() !== before;
 }
 
-/** What a record has at the path of a column. */
+/** The text of a record at a column's path. */
 export function metadataAt(record, column) {
   let value = record.metadata;
   for (const [, quoted, plain] of column.matchAll(NAME)) {
@@ -70,13 +70,13 @@ function drawHeads() {
   const {classList, style} = byId('rows').parentElement;
   classList.toggle('chosen', !isUsual());
   style.setProperty('--flexible', columns.filter((name) => !FIXED.includes(name)).length);
-  // Of the lines that a record has on a phone, those with nothing on them go.
+  // A phone shows no line without content.
   classList.toggle('no-message', !columns.includes('message'));
   classList.toggle('no-last', !columns.includes('actor') && !columns.includes('outcome'));
   fit();
 }
 
-/** Makes room for columns that the reader has chosen, by making all of them narrower. */
+/** Narrows all columns if they do not fit. */
 export function fit() {
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
   const wanted = columns.map((name) => (WIDTHS[name] ?? METADATA_WIDTH) * rem);

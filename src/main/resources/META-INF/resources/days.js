@@ -1,9 +1,9 @@
-// How many records each day has, as bars: one tab stop, arrow keys between the days, a click filters by the day.
+// The records of each day as bars: one tab stop, arrow keys between the days, and a click that filters by the day.
 
 import {FEED, askJson} from './api.js';
 import {byId, count, make, outcomeKind, records} from './text.js';
 
-/** The first day that a record may have. */
+/** The earliest day of a record. */
 const FIRST_DAY = Date.parse('0001-01-01T00:00:00Z');
 
 const DAY_MS = 86_400_000;
@@ -16,20 +16,19 @@ const dayWithYear = new Intl.DateTimeFormat('en-GB', {day: 'numeric', month: 'sh
 const KINDS = ['success', 'other', 'failure'];
 /** The filters that the statistics know. */
 const STATISTICS = ['action', 'outcome'];
-/** How many days the last day shown lies back; it begins with the newest record's. */
+/** The distance of the last day shown from today, at first that of the newest record. */
 let daysBack = null;
-/** What the days were drawn with last. */
+/** The arguments of the last drawing. */
 let view = null;
 
 /**
- * Counts and draws the days; hides them where the service has no statistics. Those count by action and outcome; with other filters
- * the records themselves are counted. Where that fails, the filters that the bars do not follow are named beside them.
+ * Counts and draws the days, and hides them if the service has no statistics. Statistics know action and outcome only. With other filters
+ * the records are counted; if that fails, a note names the filters that the bars ignore.
  *
- * @param filters those that are on: a day outside their times is drawn pale
+ * @param filters the current filters: a day outside their times is drawn pale
  * @param labels the filters' names in the page
- * @param newest the newest record, or undefined: the service counts a little behind its feeds, and is asked again until
- *   it has come so far
- * @param select takes the filters that a click on a day asks for
+ * @param newest the newest record, or undefined: statistics follow the feed with a delay, and are read again until they include it
+ * @param select applies the filters of a click on a day
  */
 export async function loadDays({filters, labels, newest, select, signal, tries = LAG_TRIES}) {
   if (signal.aborted) {
@@ -44,7 +43,7 @@ export async function loadDays({filters, labels, newest, select, signal, tries =
     const {statistics, counted} = await countRecords(start, start + days * DAY_MS, filters, signal)
       ?? await countDays(start, start + days * DAY_MS, filters, signal);
     if (view !== own) {
-      // Others have been asked for since.
+      // Other days have been asked for since.
       return;
     }
     drawHistogram(statistics, counted, start, days);
@@ -65,7 +64,7 @@ export async function loadDays({filters, labels, newest, select, signal, tries =
 }
 
 /**
- * The counts of the days with filters that the statistics do not know. Null if there are none, or if they cannot be counted.
+ * Counts the records of the days for filters that statistics do not know. Null without such filters, or if counting fails.
  */
 async function countRecords(start, end, filters, signal) {
   const {start: from, end: until, ...others} = filters;
@@ -88,7 +87,7 @@ async function countRecords(start, end, filters, signal) {
   }
 }
 
-/** The counts of the days, and the names of the filters that they can be chosen by. */
+/** The statistics of the days, and the filters that they know. */
 async function countDays(start, end, filters, signal) {
   const ask = (by) =>
     askJson(`${FEED}/statistics?${new URLSearchParams({start: dayOf(start), end: dayOf(end), by})}`, {signal});
@@ -127,7 +126,7 @@ function drawHistogram({results, others, complete = true}, counted, start, lengt
     svg.children[focused]?.focus();
   }
   const total = days.reduce((sum, day) => sum + day.total, 0);
-  // Of a day with very many combinations, not all are counted one by one.
+  // A day with very many combinations has some that are not counted separately.
   const least = !complete || (chosen.length > 0 && others > 0) ? 'At least ' : '';
   const last = start + (length - 1) * DAY_MS;
   const upTo = daysBack > 0 ? ` up to ${dayWithYear.format(last)}` : '';
@@ -192,7 +191,7 @@ function moved(event) {
   }
 }
 
-/** The bars are those of another query, until this one is counted. */
+/** Marks the bars as outdated until this query is counted. */
 export function awaitDays() {
   view = null;
   byId('histogram').setAttribute('aria-busy', 'true');
@@ -200,7 +199,7 @@ export function awaitDays() {
   byId('histogram-error').hidden = true;
 }
 
-/** Nothing is left of what was counted. */
+/** Removes the bars. */
 export function forgetDays() {
   view = null;
   byId('histogram').hidden = true;
@@ -209,7 +208,7 @@ export function forgetDays() {
   ['bars', 'histogram-text', 'histogram-scale', 'histogram-axis', 'histogram-note'].forEach((id) => byId(id).replaceChildren());
 }
 
-/** Nothing is left of the project that was shown, nor how far back the reader went in it. */
+/** Removes the bars of the project, and returns to its newest days. */
 export function endDays() {
   forgetDays();
   daysBack = null;

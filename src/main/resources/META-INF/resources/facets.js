@@ -1,4 +1,4 @@
-// Which values the records have that pass the filters, and how often: a click shows only those, another one all others.
+// The values of the records that pass the filters, with their counts. A click shows only these records, or all others.
 
 import {FEED, askJson, ofBrowser} from './api.js';
 import {term, withTerm} from './query.js';
@@ -13,7 +13,7 @@ const FIELDS = {
 };
 
 let view = null;
-/** The times whose values are offered in the filters. */
+/** The range of time whose values the filters suggest. */
 let offered = null;
 let isShown = ofBrowser.get(SHOWN) === 'true';
 
@@ -23,8 +23,8 @@ const askFor = (parameters, signal) => askJson(`${FEED}/facets?${new URLSearchPa
  * Counts the values, if the panel is open.
  *
  * @param filters those of the page
- * @param asked those that the service is asked with
- * @param select takes the filters that a click asks for
+ * @param asked the filters for the service
+ * @param select applies the filters of a click
  */
 export async function loadFacets(given) {
   if (given.signal.aborted) {
@@ -56,14 +56,14 @@ export async function loadFacets(given) {
   }
 }
 
-/** The values are those of another query, until this one is counted. */
+/** Marks the values as outdated until this query is counted. */
 export function awaitFacets() {
   view = null;
   byId('facets').setAttribute('aria-busy', 'true');
   byId('facets-text').textContent = 'Counting …';
 }
 
-/** Nothing is left of what was counted. */
+/** Removes all values. */
 export function forgetFacets(why) {
   view = null;
   byId('facets').setAttribute('aria-busy', 'false');
@@ -71,7 +71,7 @@ export function forgetFacets(why) {
   byId('facets-text').textContent = why;
 }
 
-/** Nothing is left of the project that was shown. */
+/** Removes all values and suggestions of the project. */
 export function endFacets() {
   offered = null;
   forgetFacets('');
@@ -140,7 +140,7 @@ function timesOf({filters: {start, end, last}}) {
   return new URLSearchParams(Object.entries({start, end, q}).filter(([, time]) => time !== undefined)).toString();
 }
 
-/** Offers the values that records have while one is typed into a filter. Before the first page is there, {@link loadFacets} does. */
+/** Suggests values while the reader types into a filter. Before the first page is loaded, {@link loadFacets} does this later. */
 export async function suggest() {
   if (view === null) {
     return;
@@ -160,7 +160,7 @@ export async function suggest() {
     }
     offered = times;
   } catch {
-    // Then nothing is offered, and any value can be typed.
+    // Without suggestions any value can be typed.
   }
 }
 
@@ -168,7 +168,7 @@ function toggle() {
   isShown = !isShown;
   ofBrowser.set(SHOWN, isShown);
   show();
-  // Otherwise they are counted with the first page, which is on its way.
+  // Otherwise they are counted with the first page.
   if (view !== null) {
     loadFacets(view);
   }

@@ -1,20 +1,20 @@
-// The projects that this tab may read: those that it was given a token for, and those that grants open to who has signed in. One of
-// them is shown at a time. Tokens are where the one in use is, in the tab's own storage, and go with it.
+// The projects that this tab may read: those with a token, and those that the session of the provider is granted. One of them is shown
+// at a time. All tokens are in the tab's session storage, and end with the tab.
 
 import {FEED, Problem, ask, askJson, isSession, ofTab, project, setSession, setToken, token} from './api.js';
 import {button, byId, icon, line, make} from './text.js';
 
 const KEPT = 'annals.tokens';
 const MAX_TOKENS = 20;
-/** From how many projects on the list can be searched. */
+/** With more projects, the list can be searched. */
 const MANY = 8;
 const READING = ['read', 'audit', 'admin'];
 
-/** The id, the name and the token of each project that somebody gave a token for. */
+/** The id, name and token of each project with a token. */
 let tokens = readTokens();
-/** The id and the name of each project that is open to who has signed in; null until the service has said so. */
+/** The id and name of each project that is granted to the session; null until the service has answered. */
 let granted = null;
-/** What becomes of the page when somebody chooses a project. */
+/** Shows a chosen project. */
 let chosen = () => {};
 
 function readTokens() {
@@ -31,17 +31,17 @@ function keep(wanted) {
   show();
 }
 
-/** All that are open, by their names. A token may do more than a sign-in, and goes before it. */
+/** All open projects, ordered by name. A token precedes a grant, because it may permit more. */
 const open = () => [...tokens, ...(granted ?? []).filter(({id}) => !tokens.some((of) => of.id === id))]
   .sort((one, other) => one.name.localeCompare(other.name));
 
 export const areSeveral = () => open().length > 1;
 export const nameOf = (id) => open().find((of) => of.id === id)?.name ?? '';
 
-/** Whether a project is open, or may be: the service has not said yet which ones are open to who has signed in. */
+/** Whether a project is open, or may be granted to a session about which the service has not answered yet. */
 export const isOpen = (id) => open().some((of) => of.id === id) || (isSession() && granted === null);
 
-/** Makes a project the one that is read. */
+/** Makes a project the current one. */
 export function use(id) {
   const given = tokens.find((of) => of.id === id);
   given ? setToken(given.token, {id}) : setSession(id);
@@ -49,7 +49,7 @@ export function use(id) {
 }
 
 /**
- * Takes a token, if it may read, and makes its project the one that is read.
+ * Adds a token that may read, and makes its project the current one.
  *
  * @returns fails with a Problem
  */
@@ -67,7 +67,7 @@ export async function take(given) {
   use(id);
 }
 
-/** Takes the projects that are open to who has signed in, whoever that is now. @returns them */
+/** Reads the projects that are granted to the session. @returns them */
 export async function askGranted() {
   granted = (await askJson('v1/whoami/projects', {cookie: true})).projects
     .filter(({scopes}) => scopes.some((scope) => READING.includes(scope)));
@@ -75,10 +75,10 @@ export async function askGranted() {
   return granted;
 }
 
-/** Whether somebody has signed in with the provider. */
+/** Whether there is a session of the provider. */
 export const hasSession = () => isSession() || granted !== null;
 
-/** What is in use opens nothing any longer. Other projects stay open, and are offered. */
+/** Forgets the current token or session, which has ended. Other projects stay open. */
 export function drop() {
   if (isSession()) {
     granted = null;
@@ -88,7 +88,7 @@ export function drop() {
   keep(tokens.filter((of) => of.token !== ended));
 }
 
-/** Nothing is open any longer. */
+/** Forgets all tokens and the session. */
 export function end() {
   granted = null;
   setToken(null);
@@ -99,7 +99,7 @@ export function end() {
 
 // ---- The page ------------------------------------------------------------------------------------------------------
 
-/** Shows which project is read, and which others are open to somebody whose token has ended. */
+/** Shows the current project or, without a token, the projects that are still open. */
 export function show() {
   const name = token === null ? '' : line(nameOf(project));
   byId('project').hidden = name === '';
@@ -153,7 +153,7 @@ function find(submit) {
   }
 }
 
-/** The arrow keys lead from one project to the next. */
+/** Arrow keys move between the projects. */
 function moved(event) {
   const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
   const choices = [...byId('projects-list').querySelectorAll('.choice')];

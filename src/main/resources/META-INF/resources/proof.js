@@ -1,7 +1,7 @@
-// What proves a feed, as docs/leaf-format.md specifies it. This file is part of the viewer and of the client in TypeScript:
-// it needs neither a page nor a network, only WebCrypto, and believes nothing that it is given but the keys.
+// The verifier of a feed, as docs/leaf-format.md specifies it. This file is part of the viewer and of the client in TypeScript. It needs
+// only WebCrypto, neither a page nor a network, and trusts nothing but the keys.
 
-/** What was given is not what the log has signed, or is no proof at all. The message says in what way. */
+/** The input does not match the signed log, or is no proof. The message gives the reason. */
 export class NotProved extends Error {
   /** @param {string} message */
   constructor(message) {
@@ -10,7 +10,7 @@ export class NotProved extends Error {
   }
 }
 
-/** The checkpoint is that of a log of which no key was given: perhaps a new epoch, perhaps a trick. */
+/** The checkpoint is of a log without a pinned key: perhaps a new epoch, perhaps a trick. */
 export class OtherLog extends NotProved {}
 
 /** @typedef {Uint8Array<ArrayBuffer>} Bytes */
@@ -37,7 +37,7 @@ const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const WORD = /true|false|null/y;
 const HALF_PAIR = /\p{Surrogate}/u;
 
-/** Reads JSON without rounding a number. Refuses a name that stands twice in one object, and half of a surrogate pair. */
+/** Reads JSON without rounding numbers. Refuses a name that occurs twice in one object, and half of a surrogate pair. */
 class JsonReader {
   /** @param {string} text */
   constructor(text) {
@@ -53,7 +53,7 @@ class JsonReader {
     return found;
   }
 
-  /** Takes this character, with the white space around it. @param {string} character */
+  /** Reads this character, with the white space around it. @param {string} character */
   has(character) {
     this.take(SPACE);
     if (this.text[this.at] !== character) {
@@ -136,7 +136,7 @@ export function parse(json) {
 }
 
 /**
- * The one text of a value that is hashed: RFC 8785, except that numbers keep their digits.
+ * The canonical text of a value for its hash: RFC 8785, except that numbers keep their digits.
  *
  * @param {Value} value
  * @returns {string}
@@ -206,7 +206,7 @@ export function hashOf(encoded) {
   return bytes;
 }
 
-/** Bytes of base64url without padding, whose one text it is. @param {string} encoded @param {number} length */
+/** Bytes of canonical base64url without padding. @param {string} encoded @param {number} length */
 function fromBase64url(encoded, length) {
   const bytes = decoded(encoded.replace(/-/g, '+').replace(/_/g, '/').padEnd(Math.ceil(encoded.length / 4) * 4, '='));
   if (bytes?.length !== length || base64url(bytes) !== encoded) {
@@ -245,24 +245,24 @@ const FIELDS = new Set([
   'subject.id', 'subject.name', 'subject.type', 'timestamp',
 ]);
 
-/** The fields whose values can be redacted; of records with an action of the service's own only the message. */
+/** The fields that can be redacted. Of the service's own events, only the message can be. */
 const REDACTABLE = new Set([
   'actor.id', 'actor.name', 'actor.type', 'ip_address', 'message', 'metadata', 'outcome', 'subject.id', 'subject.name',
   'subject.type',
 ]);
 
-/** The action of records that say what was redacted. Only the service's database can write them. */
+/** The action of events that name redacted fields. Only the service's database can write them. */
 export const REDACT = 'annals.redact';
 
 /**
- * A record with what recomputes its leaf.
+ * A proved record.
  *
  * @typedef {object} ProvedRecord
  * @property {string} id
  * @property {number} sequenceId
- * @property {Members} record as the API shows it, without what recomputes its leaf
- * @property {Bytes} entry what its leaf hashes
- * @property {string[]} redacted the fields whose values are gone: whether the log says so, other records show
+ * @property {Members} record as the API shows it, without seed and salts
+ * @property {Bytes} entry the input of its leaf's hash
+ * @property {string[]} redacted the redacted fields; other records of the log name them
  */
 
 /** The fields of a record that a leaf covers, each in canonical JSON. @param {Members} record */
@@ -289,7 +289,7 @@ async function saltOf(seed, name) {
 }
 
 /**
- * Computes the entry of a record from its seed, or from its salts and the digests of what was redacted.
+ * Computes the entry of a record from its seed, or from its salts and the digests of redacted fields.
  *
  * @param {Value} shown a record of the API with `seed`, or with `salts` and `redacted`
  * @returns {Promise<ProvedRecord>}
@@ -346,7 +346,7 @@ export async function provedRecord(shown) {
 }
 
 /**
- * The fields of a record that are gone, without those which these records of the log say were redacted.
+ * The redacted fields of a record that none of these records of the log names.
  *
  * @param {ProvedRecord} proved
  * @param {ProvedRecord[]} others proved, too
@@ -367,7 +367,7 @@ export function unnamed(proved, others) {
   return proved.redacted.filter((field) => !named.has(field));
 }
 
-/** That values are gone, and the log does not say so. @param {ProvedRecord} proved @param {string[]} fields */
+/** The error for redacted fields that the log does not name. @param {ProvedRecord} proved @param {string[]} fields */
 export const notNamed = ({id, sequenceId}, fields) => new NotProved(
   `record ${id} with the sequence id ${sequenceId} lacks its ${fields.join(', ')}, and no ${REDACT} record of the log says so`);
 
@@ -376,7 +376,7 @@ export const notNamed = ({id, sequenceId}, fields) => new NotProved(
 const half = (/** @type {number} */ n) => Math.floor(n / 2);
 
 /**
- * Whether a leaf is in a tree: RFC 9162, section 2.1.3.2. Numbers may be larger than what JavaScript shifts.
+ * Whether a leaf is in a tree: RFC 9162, section 2.1.3.2. Divides, because sizes may exceed the 32 bits of JavaScript's shifts.
  *
  * @param {Uint8Array} leaf its hash
  * @param {number} index
@@ -463,12 +463,12 @@ function covering(start, end) {
 }
 
 /**
- * The root of a tree of which some leaves are known, and the compact ranges of those before and behind them.
+ * The root of a tree, from some of its leaves and the compact ranges of the leaves before and after them.
  *
  * @param {Uint8Array[]} left of the leaves 0 to `start`
  * @param {number} start
  * @param {Uint8Array[]} leaves
- * @param {Uint8Array[]} right of the leaves behind them to `size`
+ * @param {Uint8Array[]} right of the leaves after them to `size`
  * @param {number} size
  */
 export async function rootAround(left, start, leaves, right, size) {
@@ -515,7 +515,7 @@ const MAX_NOTE = 131_072;
 const MAX_SIGNATURES = 64;
 
 /**
- * A key that signs notes: that of a log, or that of a witness.
+ * A key that signs notes, of a log or a witness.
  *
  * @typedef {object} Key
  * @property {string} text as C2SP signed-note writes it
@@ -525,7 +525,7 @@ const MAX_SIGNATURES = 64;
  * @property {CryptoKey} key
  */
 
-/** Why nothing can be verified here; null where it can. */
+/** The reason why this browser cannot verify; null if it can. */
 export async function whatIsMissing() {
   if (globalThis.crypto?.subtle === undefined) {
     return 'Browsers verify only on pages that came over https, or from localhost: this one has no WebCrypto.';
@@ -567,14 +567,14 @@ async function holds(key, signed, signature) {
 }
 
 /**
- * What a log says of itself, and that its key has signed it.
+ * A checkpoint that a key of its log has signed.
  *
  * @typedef {object} Checkpoint
  * @property {string} origin
  * @property {number} size
  * @property {Bytes} root
  * @property {string} note
- * @property {number} witnesses how many of the witnesses whose keys were given have cosigned it
+ * @property {number} witnesses the number of known witnesses that have cosigned it
  */
 
 /** The signed text of a note, and its signatures. @param {string} note */
@@ -633,7 +633,7 @@ export async function openCheckpoint(note, keys) {
 const PROOF = /^c2sp\.org\/tlog-proof@v1\nextra ([0-9A-Za-z+/=]+)\nindex (0|[1-9][0-9]*)\n((?:[0-9A-Za-z+/=]+\n)*)\n/;
 
 /**
- * Checks the proof of a record, C2SP tlog-proof: signature, path, and that the leaf is that of the record.
+ * Checks the proof of a record, C2SP tlog-proof: signature, path, and the record's leaf.
  *
  * @param {string} proof
  * @param {Key[]} keys
@@ -659,7 +659,7 @@ export async function proveRecord(proof, keys) {
 }
 
 /**
- * Checks that the records of a page are those of a log, in their order, and that none between them is left out.
+ * Checks that the records of a page are consecutive records of the log.
  *
  * @param {Value} page as the API answers with `proof`
  * @param {Checkpoint} checkpoint

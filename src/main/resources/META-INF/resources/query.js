@@ -1,5 +1,4 @@
-// The query language of `q`, as far as the page writes it, and reads from it which words to highlight. The service alone decides
-// what a query means.
+// The query language of `q`: the page writes terms, and reads the words to highlight. Only the service decides what a query means.
 
 export const MAX_QUERY = 1024;
 
@@ -10,13 +9,13 @@ const TOKEN = /"(?:[^"\\]|\\.)*"?|[()]|[^\s()"]+/g;
 
 const quoted = (text) => `"${text.replace(/["\\]/g, '\\$&')}"`;
 
-/** That a field has a value, as a term of a query. */
+/** The term of a query for a field's value. */
 export const term = (field, text) => `${field}:${PLAIN.test(text) && !OPERATOR.test(text) ? text : quoted(text)}`;
 
-/** The field of a value in the metadata, by the names that lead to it. */
+/** The field of a value in the metadata, by its path. */
 export const metadataField = (path) => `metadata.${path.map((name) => (PLAIN_NAME.test(name) ? name : quoted(name))).join('.')}`;
 
-/** Whether OR stands outside of quotes and parentheses: beside anything else, that takes parentheses. */
+/** Whether a query has OR outside of quotes and parentheses, and needs parentheses before a term is added. */
 function isAlternative(query) {
   let depth = 0;
   for (const [token] of query.matchAll(TOKEN)) {
@@ -28,7 +27,7 @@ function isAlternative(query) {
   return false;
 }
 
-/** A query that a term was added to. */
+/** Adds a term to a query. */
 export function withTerm(query, added) {
   if (!query) {
     return added;
@@ -38,15 +37,15 @@ export function withTerm(query, added) {
 
 // ---- Words ---------------------------------------------------------------------------------------------------------
 
-/** Stands between words, as in annals.words() of the schema. */
+/** Separators of words, as in annals.words() of the schema. */
 const BETWEEN =
   /[\t-\r \u0085\u00a0\u2000-\u200a\u2028-\u202f\u205f\u3000!"#$%&'()*+,./:;<=>?@[\\\]^_`{|}~\u00a1\u00ab\u00bb\u00bf\u2010-\u2027\u2039\u203a\u2e3a\u2e3b\u3001\u3002\u300c-\u300f\u037e\u1fef\u203c\u2047-\u2049\u207a\u207c-\u207e\u208a\u208c-\u208e\u2a74-\u2a76\ufb29\ufe10-\ufe16\ufe19\ufe30-\ufe38\ufe41-\ufe44\ufe47-\ufe48\ufe4d-\ufe52\ufe54-\ufe5c\ufe5f-\ufe66\ufe68-\ufe6b\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff5e\uff61-\uff64-]+/;
 const BETWEEN_ALL = new RegExp(BETWEEN, 'g');
 
-/** Text as annals.fold() of the schema has it, but for a few rare letters. */
+/** Folds a text like annals.fold() of the schema, except for a few rare letters. */
 const folded = (text) => text.normalize('NFKD').toLowerCase().replace(/ς/g, 'σ').replace(/ß/g, 'ss').replace(/\u0345/g, 'ι').normalize('NFKC');
 
-/** Whether a text has words that a query can look for. */
+/** Whether a text has words that a query can find. */
 export const hasWords = (text) => text.split(BETWEEN).some(Boolean);
 
 const SPACE = /\s+/y;
@@ -58,7 +57,7 @@ const PHRASE = /"((?:[^"\\]|\\.)*)"?(\*?)/y;
 const WORD = /[^\s()]+/y;
 
 /**
- * The words that a query looks for in messages, without what it excludes.
+ * The words that a query finds in messages, without excluded words.
  *
  * @returns for each word or phrase its words, folded, and whether the last of them only has to begin so
  */
@@ -111,7 +110,7 @@ export function wordsOf(query) {
   return found;
 }
 
-/** Where in a text such words stand: the places of their first and behind their last characters, in order and apart. */
+/** The ranges of such words in a text, from the first character to after the last, sorted and disjoint. */
 export function placesOf(text, wanted) {
   const words = [];
   let start = 0;

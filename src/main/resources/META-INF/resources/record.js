@@ -1,4 +1,4 @@
-// One record in full: each value with what can be done with it, and the way to what was recorded around it.
+// One record in full: each value with its actions, and links to the records around it.
 
 import {button, byId, exact, icon, line, long, make, paintJson} from './text.js';
 import {MAX_QUERY, hasWords, metadataField, term, withTerm} from './query.js';
@@ -7,7 +7,7 @@ import {relativeText, timeText} from './times.js';
 const MAX_METADATA = 100;
 const MAX_DEPTH = 8;
 const RELATIVE_MS = 10_000;
-/** How much of a time names its minute. */
+/** The part of a time that names its minute. */
 const MINUTE = '2026-01-31T09:30'.length;
 
 const ICONS = {
@@ -17,11 +17,11 @@ const ICONS = {
   around: 'm6.5 7.5 3.5-4 3.5 4M6.5 12.5l3.5 4 3.5-4M4 10h12',
 };
 
-/** What holds together in metadata what one person or one request has done, and the names that say so. */
+/** Metadata that connect the records of one session or request, and the names of such fields. */
 const KINDS = ['session', 'request', 'trace', 'correlation'];
 const TOGETHER = new RegExp(`(?:^|\\.)(${KINDS.join('|')})(?:[._-]?id)?$`, 'i');
 
-/** Copies a text, and says so in a button for a moment or, where that has only a picture, to those who listen. */
+/** Copies a text, and says so in the button for a moment. A button that is an icon says it to screen readers only. */
 export async function copy(text, target, label = null) {
   let told = 'Copied';
   try {
@@ -48,9 +48,9 @@ export const copyButton = (label, text) => button({}, ({currentTarget}) => copy(
 /**
  * The panel's content.
  *
- * @param filters tells those that are on, which others may be by the time of a click
- * @param go shows what passes other filters
- * @param around the address of what was recorded around this record and passes the filters
+ * @param filters returns the current filters at the time of a click
+ * @param go applies other filters
+ * @param around the address of the records around this one that pass given filters
  * @param link the address of this record alone
  */
 export function recordView(record, {filters, go, around, link, paintMessage}) {
@@ -59,8 +59,7 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
   whole.tabIndex = 0;
 
   /**
-   * Shows only, or all but, the records that have this value, by a filter or a field of queries, or those of them that were recorded
-   * around this one; copies it as it is shown.
+   * The actions of a value: filter by it or exclude it, by a filter or a field of queries; show the records with it around this one; copy it.
    */
   function actions({label, text, filter, field, search = text, isPlace = true}) {
     const withQuery = (added) => ({...filters(), q: withTerm(filters().q, added)});
@@ -82,7 +81,7 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
       ...(offered(only) ? [act('show', 'Only', () => go(only()))] : []));
   }
 
-  /** A value on a line of its own; none if there is no value. */
+  /** A value on a line of its own, if there is one. */
   const lineOf = ({shown, kind = '', ...of}) => (of.text === undefined
     ? []
     : [make('dd', {class: kind}, make('span', {}, shown ?? long(exact(of.text))), actions({...of, text: exact(of.text)}))]);
@@ -152,7 +151,7 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
 
 const idOf = (party) => party?.id ?? party?.name;
 
-/** What was recorded with the same session, request and the like, of which metadata has the first of each. */
+/** Queries for the records of the same session, request, trace and correlation. Each uses its first field in the metadata. */
 function together(metadata) {
   const found = new Map();
   for (const {path, name, text} of metadata) {
@@ -166,9 +165,9 @@ function together(metadata) {
 }
 
 /**
- * The values in metadata, each with the path by which a query names it: an element of a list is looked for in the whole list.
+ * The values in metadata, each with its path in a query. The path of an element is that of its list.
  *
- * @returns as many as are shown, and whether there are more
+ * @returns the values to show, and whether there are more
  */
 function leaves(metadata) {
   const found = [];

@@ -10,9 +10,9 @@ import {partsOf, relativeText, timeText} from './times.js';
 
 export const MAX_PRINTED = 2_000;
 
-/** How many rows are drawn beyond the edges of the window. */
+/** Rows drawn beyond the edges of the window. */
 const MARGIN = 12;
-/** How near to an edge of the window the drawn rows may end before others are drawn. */
+/** Others are drawn if the drawn rows end nearer to an edge of the window, in rows. */
 const SLACK = 4;
 
 const body = byId('rows');
@@ -75,7 +75,7 @@ export function redrawAll() {
   draw();
 }
 
-// ---- What is in sight ----------------------------------------------------------------------------------------------
+// ---- Rows in sight -------------------------------------------------------------------------------------------------
 
 /** The first and one past the last row that the window has room for. */
 function sight() {

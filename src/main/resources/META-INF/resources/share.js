@@ -1,4 +1,4 @@
-// What is shown, elsewhere: as a file, or as a command of a shell. A token is in neither; a command takes it from ANNALS_TOKEN.
+// Exports of what is shown: as a file, or as a shell command. Neither contains a token; commands read it from ANNALS_TOKEN.
 
 import {FEED, Problem, ask} from './api.js';
 import {MAX_QUERY, term, withTerm} from './query.js';
@@ -14,8 +14,8 @@ const FIELDS = {
 };
 
 /**
- * A word of a POSIX shell that is this text. A terminal acts on control characters even between quotes, so a text that has any but
- * line ends is written with escapes, which bash, zsh and ksh read.
+ * Quotes a text for a POSIX shell. Terminals act on control characters even between quotes, so a text with control characters other
+ * than line breaks is written with escapes, which bash, zsh and ksh read.
  */
 function shell(text) {
   if (/^[\w@%+=:,./-]+$/.test(text)) {
@@ -29,13 +29,13 @@ function shell(text) {
   return `$'${[...text].map((character) => (hidden.test(character) || /['\\]/.test(character) ? bytes(character) : character)).join('')}'`;
 }
 
-/** @param parameters those of the page that is shown */
+/** @param parameters of the page that is shown */
 function curl(parameters) {
   const data = Object.entries(parameters).map(([name, value]) => ` \\\n  --data-urlencode ${shell(`${name}=${value}`)}`);
   return `curl -s -G -H "Authorization: Bearer $ANNALS_TOKEN" ${shell(new URL(FEED, BASE).href)}${data.join('')}`;
 }
 
-/** All filters as one query, or null if no query is as long as that. */
+/** All filters as one query; null if it would be too long. */
 function asQuery({q = '', start, end, last, ...filters}) {
   let query = q;
   for (const [name, value] of Object.entries(filters)) {
@@ -62,7 +62,7 @@ function annals(filters, {limit}, target) {
 
 let exporting = null;
 
-/** What an export says of itself while it goes on. */
+/** Shows the progress of an export. */
 function counting() {
   let bytes = 0;
   let shownAt = 0;
@@ -84,7 +84,7 @@ const canStream = () => typeof window.showSaveFilePicker === 'function';
 
 const nameIn = (answer) => /filename="([\w.-]+)"/.exec(answer.headers.get('Content-Disposition') ?? '')?.[1] ?? 'annals';
 
-/** Takes all of an answer into memory, and gives it to the browser as a download. Fails if it is too much. */
+/** Reads an answer into memory, and offers it as a download. Fails if it is too large. */
 async function download(answer) {
   const chunks = [];
   let size = 0;
@@ -104,11 +104,11 @@ async function download(answer) {
   link.download = nameIn(answer);
   link.href = URL.createObjectURL(new Blob(chunks));
   link.click();
-  // The browser has begun to take it by then.
+  // The download has begun by then.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** Writes what the service sends into a file as it arrives; nothing is left of a file whose export broke off. */
+/** Writes an answer into a file as it arrives. The browser discards the file of a broken export. */
 async function save(format, asked, signal) {
   const query = new URLSearchParams({format, ...asked});
   const file = canStream() ? await window.showSaveFilePicker({suggestedName: `annals.${EXTENSIONS[format]}`}) : null;
@@ -134,7 +134,7 @@ async function exportAll() {
   } catch (problem) {
     byId('export-progress').textContent = '';
     if (problem.name !== 'AbortError') {
-      byId('export-error').textContent = problem instanceof Problem ? problem.message : 'The export broke off. Nothing was kept of it.';
+      byId('export-error').textContent = problem instanceof Problem ? problem.message : 'The export broke off. No file was written.';
     }
   } finally {
     exporting = null;
@@ -147,7 +147,7 @@ async function exportAll() {
 
 // ---- The dialog ----------------------------------------------------------------------------------------------------
 
-/** What is shown now: the filters of the page and as the service was asked, the parameters of the page, and what was come for. */
+/** Returns what is shown: the filters of the page and for the service, the parameters of the page, and the target. */
 let shown = () => ({});
 
 function draw() {
@@ -175,14 +175,14 @@ function open() {
   byId('share-title').focus();
 }
 
-/** Shows the commands of what is shown now, if they are shown. */
+/** Updates the commands, if the dialog is open. */
 export function refresh() {
   if (byId('share-dialog').open) {
     draw();
   }
 }
 
-/** Of somebody else's records nothing is left. */
+/** Ends the export and closes the dialog. */
 export function end() {
   exporting?.abort();
   byId('share-dialog').close();

@@ -1,4 +1,4 @@
-// What the page says about the rows: how much is loaded, what is missing at either end, and whether the page follows the feed.
+// The state of the rows for the reader: how much is loaded, what is missing at either end, and whether the page follows the feed.
 
 import {LABELS} from './address.js';
 import {project} from './api.js';
@@ -57,7 +57,7 @@ function textAtEnd(full) {
 
 const spanOf = (first, last) => `, #${count.format(last.sequence_id)} to #${count.format(first.sequence_id)}`;
 
-/** How much of the feed is loaded, for the caption of the rows. */
+/** The caption of the rows: the part of the feed that is loaded. */
 function loadedText() {
   if (size() === 0) {
     return '';

@@ -29,7 +29,7 @@ export const state = {
   reading: null,
   live: 'connecting',
   paused: false,
-  /** How many records arrived and are not shown. */
+  /** The number of records that arrived and are not shown. */
   missed: 0,
   /** Whether arrived records were dropped, so that only a new load shows the newest. */
   detached: false,

@@ -1,5 +1,5 @@
-// Elements, and the text of others in them. A record is hostile text: every value goes into the page as a text node, and
-// the Content-Security-Policy forbids any other way (Trusted Types).
+// Elements and their texts. Records are hostile text: every value becomes a text node, and the Content-Security-Policy (Trusted Types)
+// forbids any other way into the page.
 
 const MAX_SHOWN = 2000;
 
@@ -7,7 +7,7 @@ export const byId = (id) => document.getElementById(id);
 export const count = new Intl.NumberFormat('en');
 export const records = (n) => `${count.format(n)} ${n === 1 ? 'record' : 'records'}`;
 
-/** An element with attributes (no style, no handler) and children, of which strings become text. */
+/** Makes an element with attributes (no style, no handler) and children. Strings become text. */
 export function make(tag, attributes = {}, ...children) {
   const svg = ['svg', 'g', 'rect', 'path'].includes(tag);
   const element = svg ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
@@ -25,8 +25,8 @@ export function button(attributes, clicked, ...children) {
 }
 
 /**
- * Where an element is gone that had the focus, gives it to the first of others that is there: keys and screen readers would begin at the
- * top of the page again.
+ * If the element with the focus is gone, moves the focus to the first of the others that is visible. Otherwise keys and screen readers
+ * would begin at the top of the page again.
  */
 export function passFocus(from, ...others) {
   const isThere = (element) => element?.isConnected && element.closest('[hidden]') === null && !element.disabled;
@@ -39,7 +39,7 @@ export function passFocus(from, ...others) {
 
 export const icon = (path) => make('svg', {viewBox: '0 0 20 20', 'aria-hidden': 'true'}, make('path', {d: path}));
 
-/** Characters that show nothing themselves and change how others look: controls, and orders to the direction of text. */
+/** Invisible characters that change how others look: controls, and marks of the direction of text. */
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 const UNSEEN_BUT_LINES = new RegExp(UNSEEN.source.replace('\\u0000-\\u001f', '\\u0000-\\u0008\\u000b-\\u001f'), 'g');
 
@@ -47,12 +47,12 @@ function escape(character) {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** A value on one line, with what cannot be seen made visible. */
+/** A value on one line, with invisible characters as escapes. */
 export function line(text) {
   return text.slice(0, MAX_SHOWN).replace(UNSEEN, (c) => (c === '\n' ? '↵' : c === '\t' ? ' ' : escape(c)));
 }
 
-/** A value in full, or its beginning and a button for the rest. */
+/** A value in full; of a long one the beginning, and a button for the rest. */
 export function long(text, tag = 'bdi', paint = (shown) => [shown]) {
   const safe = text.replace(UNSEEN_BUT_LINES, escape);
   const element = make(tag, {class: 'value', dir: 'auto'}, ...paint(safe.slice(0, MAX_SHOWN)));
@@ -64,7 +64,7 @@ export function long(text, tag = 'bdi', paint = (shown) => [shown]) {
   return element;
 }
 
-/** Parses JSON without rounding a number: what does not fit is kept as it was written. */
+/** Parses JSON without rounding: a number that does not fit keeps its text. */
 export function parseJson(text) {
   return JSON.parse(text, (key, value, context) =>
     typeof value === 'number' && context?.source !== undefined && JSON.rawJSON && String(value) !== context.source

@@ -1,4 +1,4 @@
-// Times as the reader has chosen to see them, in UTC or in the browser's zone, with the zone beside them.
+// Times in UTC or in the browser's zone, as the reader chooses, with the zone beside them.
 
 import {ofBrowser} from './api.js';
 
@@ -15,12 +15,12 @@ export function setLocal(local) {
   ofBrowser.set(ZONE, local ? 'local' : 'utc');
 }
 
-/** The name of the zone that times are shown in. */
+/** The name of the zone. */
 export const zoneName = () => (isLocal ? HERE : 'UTC');
 
 const pad = (number, digits = 2) => String(Math.abs(number)).padStart(digits, '0');
 
-/** The moment that a time of the API or of the address means, without fractions of milliseconds; NaN if it is none. */
+/** The milliseconds of a time of the API or the address; NaN if it is no time. */
 export function momentOf(text) {
   const [, date, time = '00:00', fraction = '', zone = 'Z'] = TIME.exec(text) ?? [];
   const isLeap = time.endsWith(':60');
@@ -49,26 +49,26 @@ export function partsOf(text) {
   };
 }
 
-/** A time in full; what is no time stays as it is. */
+/** A time in full. Other texts stay unchanged. */
 export function timeText(text) {
   const parts = partsOf(text);
   return parts === null ? text : `${parts.date} ${parts.time}${parts.fraction} ${parts.zone}`;
 }
 
-/** How long ago a time is, or how far ahead. */
+/** The distance of a time from now. */
 export function relativeText(text, now = Date.now()) {
   const seconds = (momentOf(text) - now) / 1000;
   const [unit, length] = UNITS.find(([, least]) => Math.abs(seconds) >= least) ?? ['second', 1];
   return isNaN(seconds) ? '' : RELATIVE.format(Math.trunc(seconds / length), unit);
 }
 
-/** A time of the address as a field takes it: in the chosen zone, and without its name. */
+/** A time of the address for a form field: in the chosen zone, without its name. */
 export function fieldTime(text) {
   const parts = partsOf(text);
   return parts === null ? '' : `${parts.date}T${parts.time}${parts.fraction.slice(0, 4)}`;
 }
 
-/** A time from a field, as the address has it: in UTC. */
+/** A time from a form field for the address: in UTC. */
 export function timeOfField(text) {
   if (!isLocal || text === '') {
     return text && `${text}Z`;
@@ -91,7 +91,7 @@ export function lastText(last) {
   return PRESETS[last] ?? `Last ${length} ${NAMES[unit]}`;
 }
 
-/** When such a range starts, if it is asked for now. */
+/** The start of such a range now. */
 export function startOf(last, now = Date.now()) {
   const [, length, unit] = LAST.exec(last);
   return new Date(Math.max(momentOf('0001-01-01'), now - length * SECONDS[unit] * 1000)).toISOString();

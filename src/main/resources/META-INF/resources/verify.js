@@ -1,5 +1,5 @@
-// Verifies what is shown against keys that the reader has pinned in this browser, and keeps the newest checkpoint of each log,
-// which every later one has to continue. Without a pinned key nothing is verified, and the page says so.
+// Verifies what is shown with keys that the reader has pinned in this browser. The browser stores the newest checkpoint of each log, and
+// every later one has to continue it. Without a pinned key nothing is verified, and the page says so.
 
 import {FEED, Problem, ask} from './api.js';
 import {
@@ -14,19 +14,19 @@ const MAX_KEYS = 32;
 const BEHIND_MS = 1_000;
 const MAX_BEHIND_MS = 10_000;
 const LOST_TRIES = 5;
-/** How many records are proved at once. */
+/** The most records proved with one page. */
 const SPAN = 100;
 
-/** The log does not continue the checkpoint that is kept here. */
+/** The log does not continue the stored checkpoint. */
 class Forked extends NotProved {}
 
-/** What the service says of its log, with its address taken apart; null until it has been asked. Nothing of it is believed. */
+/** The service's description of its log, and the parts of its origin; null before it is read. It is not trusted. */
 let log = null;
-/** The pinned keys of the log's project, read. */
+/** The parsed pinned keys of the log's project. */
 let keys = [];
-/** Records with their redacted fields of which it is proved that the log says so. */
+/** Records whose redacted fields the log is proved to name. */
 const named = new Set();
-/** What would be verified now is not what was asked for: another token, another page. */
+/** Aborted when another project or token is used. */
 let session = new AbortController();
 
 const pause = (ms, signal) => new Promise((resolve) => {
@@ -34,9 +34,9 @@ const pause = (ms, signal) => new Promise((resolve) => {
   signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), {once: true});
 });
 
-// ---- What is kept in the browser -----------------------------------------------------------------------------------
+// ---- Stored in the browser -----------------------------------------------------------------------------------------
 
-/** The keys, and by origin the newest checkpoint, that this browser keeps for a project. */
+/** The pinned keys of a project, and the stored checkpoints by origin. */
 function pinsOf(project) {
   try {
     const {pinned = [], kept = {}} = JSON.parse(localStorage.getItem(PINS + project) ?? '{}');
@@ -48,7 +48,7 @@ function pinsOf(project) {
 
 const storePins = (project, pins) => localStorage.setItem(PINS + project, JSON.stringify(pins));
 
-/** Whether this browser has pinned keys of projects other than the one that the service names now. */
+/** Whether keys of other projects are pinned. */
 const knowsOthers = () =>
   Object.keys(localStorage).some((name) => name.startsWith(PINS) && name !== PINS + log.project && pinsOf(name.slice(PINS.length)).pinned.length > 0);
 
@@ -58,7 +58,7 @@ async function askText(path, signal) {
   return (await ask(path, {signal, headers: {Accept: 'text/plain, application/problem+json'}})).text();
 }
 
-/** That one checkpoint continues another, whichever is older; otherwise fails with Forked. */
+/** Requires that the newer of two checkpoints continues the older one; otherwise fails with Forked. */
 async function requireContinued(kept, found, signal) {
   const [from, to] = kept.size <= found.size ? [kept, found] : [found, kept];
   let proof = [];
@@ -84,7 +84,7 @@ async function requireContinued(kept, found, signal) {
   }
 }
 
-/** Keeps a checkpoint that was opened, once it is proved to continue the one that is kept. */
+/** Stores an opened checkpoint after proving that it continues the stored one. */
 async function keep(found, signal) {
   const {project} = log;
   for (;;) {
@@ -93,7 +93,7 @@ async function keep(found, signal) {
       const {size, root} = JSON.parse(before);
       await requireContinued({size, root: hashOf(root)}, found, signal);
     }
-    // Another tab may have kept a newer one meanwhile.
+    // Another tab may have stored a newer one meanwhile.
     const pins = pinsOf(project);
     if (JSON.stringify(pins.kept[found.origin]) === before) {
       if (!(found.size <= pins.kept[found.origin]?.size)) {
@@ -111,7 +111,7 @@ const STATES = {none: 'Not verified', checking: 'Verifying', proved: 'Verified',
 
 const PROVED = 'The log is signed with a key that you have pinned, and continues what this browser has verified before.';
 
-/** Shows in the bar, and in the dialog, how it stands with the log. */
+/** Shows the state of the log in the bar and in the dialog. */
 function showLog(state, why = state === 'proved' ? PROVED : STATES[state]) {
   byId('proof-state').dataset.state = state;
   byId('proof-state').setAttribute('aria-label', `Proof: ${STATES[state]}`);
@@ -121,18 +121,18 @@ function showLog(state, why = state === 'proved' ? PROVED : STATES[state]) {
   showPins();
 }
 
-/** Says loudly that the log is not what it was; the older checkpoint stays where it is. */
+/** Warns that the log was forked. The older checkpoint stays stored. */
 function showFork(why) {
   byId('fork-text').textContent = line(
     `The log does not match what this browser has verified. ${why} Your older checkpoint is kept. Do not rely on what is` +
-    ' shown here; copy that checkpoint, and ask whoever runs the service.');
+    ' shown here; copy that checkpoint, and ask the service's operator.');
   byId('fork').hidden = false;
   showLog('wrong', why);
 }
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
 
-/** What a failure means for the reader, in a sentence. */
+/** The state and the sentence for a failure. */
 function told(problem) {
   if (problem instanceof OtherLog) {
     return ['unable', `${sentence(problem.message)} If the service says that it has begun a new log, decide whether its reason is` +
@@ -143,7 +143,7 @@ function told(problem) {
     : ['unable', `It cannot be verified now: ${problem.message}`];
 }
 
-/** Asks what the log is, and verifies its newest checkpoint. Whoever signs in begins here. */
+/** Reads the description of the log, and verifies its newest checkpoint. Called after each sign-in. */
 export async function begin() {
   end();
   const {signal} = session;
@@ -163,7 +163,7 @@ export async function begin() {
   }
 }
 
-/** Forgets whose log it is; what is pinned stays. */
+/** Forgets the log. Pinned keys and checkpoints stay stored. */
 export function end() {
   session.abort();
   session = new AbortController();
@@ -220,7 +220,7 @@ function showRecord(place, state, text, ...more) {
     icon(SIGNS[state] ?? 'M6.5 10h7'), make('div', {}, make('strong', {}, text), ...more.map((one) => (typeof one === 'string' ? make('p', {}, one) : one))));
 }
 
-/** The text of a record, without what was redacted and without what is empty: two that look alike have the same. */
+/** The canonical text of a record without redacted and empty fields, to compare two records. */
 function appearance(record, without = []) {
   const members = parse(JSON.stringify(record));
   members.delete('redacted');
@@ -237,11 +237,11 @@ function appearance(record, without = []) {
 }
 
 /**
- * Proves one record, and shows in a place how it stands with it.
+ * Proves one record, and shows the result in an element.
  *
  * @param shown the record as it is shown
- * @param place an element for the answer
- * @param replace shows another one in its place: the record was redacted since
+ * @param place the element
+ * @param replace shows the redacted record, if the record was redacted since it was loaded
  */
 export async function verifyRecord(shown, place, signal, replace) {
   if (log === null || keys.length === 0) {
@@ -264,7 +264,7 @@ export async function verifyRecord(shown, place, signal, replace) {
       if (signal.aborted) {
         return;
       }
-      // What the log had before cannot come later, unless another instance answers that is a moment behind.
+      // The log had this record before. It may be missing only at an instance that is a moment behind.
       lost += keptCheckpoint()?.size >= shown.sequence_id ? 1 : 0;
       if (problem.type === 'log-behind' && lost < LOST_TRIES) {
         showRecord(place, 'behind', 'Not in the log yet', 'The log follows the feed within moments. Trying again …');
@@ -280,7 +280,7 @@ export async function verifyRecord(shown, place, signal, replace) {
   }
 }
 
-const ADVICE = 'Do not rely on this record. Keep your checkpoint and a copy of what you see, and ask whoever runs the service.';
+const ADVICE = 'Do not rely on this record. Keep your checkpoint and a copy of what you see, and ask the service\'s operator.';
 
 function showFailure(place, problem) {
   const lost = problem.type === 'log-behind';
@@ -298,13 +298,12 @@ function showFailure(place, problem) {
 }
 
 /**
- * What a proof says of a record that is shown: that it is the same; or, where something of it was redacted since, how it looks
- * now.
+ * Compares a record that is shown with the proved one. They must be equal except for fields that were redacted since.
  *
- * @return the record to show in its place; null where it can stay
+ * @return the redacted record to show instead; null if nothing was redacted
  */
 function compare(shown, proved) {
-  // Read as what is shown was read: where the browser cannot keep digits, both lose the same.
+  // Parsed like the record that is shown: a browser that rounds numbers rounds both.
   const record = parseJson(canonical(proved.record));
   const redacted = Object.keys(record.redacted ?? {});
   if (appearance(shown, redacted) !== appearance(record, redacted)) {
@@ -314,7 +313,7 @@ function compare(shown, proved) {
 }
 
 /**
- * Requires of each value that is gone from a record that a record of the log says so, and proves that one.
+ * Requires that for each redacted field a record of the log names it, and proves that record.
  *
  * @param proved a record that is proved
  */
@@ -344,7 +343,7 @@ function provedAt({size, witnesses}, redacted) {
   return `Proved at size ${count.format(size)}${by}${gone}`;
 }
 
-/** Once something was wrong, the bar says so until all is verified anew. */
+/** Shows the log as verified, unless something was wrong since the last complete verification. */
 function showLogProved() {
   if (byId('proof-state').dataset.state !== 'wrong') {
     showLog('proved');
@@ -372,11 +371,11 @@ function showProved(shown, proved, checkpoint, place, replace) {
 // ---- The rows ------------------------------------------------------------------------------------------------------
 
 /**
- * Proves rows, as many at once as one page holds, and marks them. A page that is not the log's as a whole is taken apart.
+ * Proves and marks rows, a page at a time. If a page does not match the log, each of its rows is proved separately.
  *
  * @param shown records as they are shown
- * @param replace puts the record in the place of one of which something was redacted since
- * @returns those that are not in the log yet
+ * @param replace shows a redacted record
+ * @returns the records that are not in the log yet
  */
 export async function verifyRows(shown, signal, replace) {
   if (log === null || keys.length === 0) {
@@ -407,7 +406,7 @@ export async function verifyRows(shown, signal, replace) {
   return behind;
 }
 
-/** The size of a checkpoint that is kept, and of the newest one if that has too few records. */
+/** The size of the stored checkpoint or, if that has too few records, of the newest one. */
 async function newestSize(wanted, signal) {
   if (!(keptCheckpoint()?.size >= wanted)) {
     await keep(await openCheckpoint(await askText(`${FEED}/log/${log.epoch}/checkpoint`, signal), keys), signal);
@@ -419,7 +418,7 @@ async function newestSize(wanted, signal) {
   return size;
 }
 
-/** A log that has ended grows no more. */
+/** Requires that the log has not ended. */
 async function requireThatItGoesOn(signal) {
   const {epoch, origin, epochs} = await (await ask(`${FEED}/log`, {signal})).json();
   if (String(epoch) !== log.epoch) {
@@ -428,7 +427,7 @@ async function requireThatItGoesOn(signal) {
   }
 }
 
-/** Proves rows that one page has room for. @returns those that the page left for the next one, since it was long enough */
+/** Proves the rows of one page. @returns the rows for which the page had no room */
 async function verifySpan(some, last, size, signal, replace) {
   const before = some[0].sequence_id - 1;
   try {
@@ -451,7 +450,7 @@ async function verifySpan(some, last, size, signal, replace) {
     if (signal.aborted || !(problem instanceof NotProved) || problem instanceof Forked) {
       throw problem;
     }
-    // One of the records is not the log's, or the page is none: each row is proved by itself.
+    // A record or the page does not match the log: prove each row separately, to find which.
     failed(problem);
     for (const record of some) {
       await verifyRow(record, signal, replace);
@@ -551,9 +550,9 @@ async function unpin(vkey) {
   await again();
 }
 
-/** After other keys were pinned: what is open is verified anew. */
+/** Called after keys were pinned or unpinned. */
 let changed = () => {};
-/** It is known how it stands with a record: its row shows it, too. */
+/** Called with the result for a record. */
 let marked = () => {};
 
 export function listen(listeners) {

@@ -1,4 +1,4 @@
-// Views by name: what the address has of a view, kept in this browser.
+// Named views: addresses, stored in this browser.
 
 import {ofBrowser} from './api.js';
 import {button, byId, icon, line, make} from './text.js';
@@ -7,7 +7,7 @@ const KEPT = 'annals.views';
 const MAX_VIEWS = 100;
 export const MAX_NAME = 80;
 
-/** What is shown, as an address with the name of a view in it; and whoever shows another. */
+/** Returns the address of what is shown, with the name of a view. */
 let address = () => '';
 
 function kept() {

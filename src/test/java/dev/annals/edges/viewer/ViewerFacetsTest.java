@@ -170,7 +170,7 @@ class ViewerFacetsTest extends BrowserTest {
             assertCounted(page, 2);
             page.route("**/v1/project-logs?*", Route::abort);
             page.navigate(service + "#outcome=denied");
-            assertThat(page.locator("#problem-text")).hasText("The service cannot be reached. Is the network there?");
+            assertThat(page.locator("#problem-text")).hasText("The service cannot be reached. Check the network.");
             assertNothingCounted(page);
             page.unroute("**/v1/project-logs?*");
             page.locator("#reload").click();

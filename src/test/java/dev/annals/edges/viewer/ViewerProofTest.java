@@ -51,7 +51,7 @@ class ViewerProofTest extends BrowserTest {
             openNewest(page);
             assertThat(proof(page)).containsText("Not verified");
             proof(page).getByText("Pin a key").click();
-            assertThat(page.locator("#offer-note")).containsText("Nobody has confirmed this key");
+            assertThat(page.locator("#offer-note")).containsText("The service itself names this key");
             checkAccess(page);
             assertThat(page.locator("#rows .mark[data-state]")).hasCount(0);
             takeOver(page);
@@ -155,7 +155,7 @@ class ViewerProofTest extends BrowserTest {
             page.navigate(service + "#record=" + forged);
             assertThat(page.locator("#detail-title")).hasText("forged");
             assertThat(proof(page)).containsText("Does not match");
-            assertThat(proof(page)).containsText("ask whoever runs the service");
+            assertThat(proof(page)).containsText("ask the service's operator");
             page.emulateMedia(new Page.EmulateMediaOptions().setColorScheme(ColorScheme.DARK));
             checkAccess(page);
         }

@@ -8,7 +8,7 @@ import io.restassured.RestAssured;
 
 /**
  * Puts a {@link ContractFilter} into every REST Assured call of every test of the started application: none can forget
- * it. Where a test fails, its last exchange is printed. Registered under {@code META-INF/services}.
+ * it. If a test fails, its last exchange is printed. Registered under {@code META-INF/services}.
  */
 public final class CheckEveryAnswer implements QuarkusTestBeforeEachCallback, QuarkusTestAfterEachCallback {
 

@@ -55,7 +55,7 @@ public final class ContractFilter implements Filter {
 
     private final boolean checksRequests;
 
-    /** A request and its answer, written down only where somebody wants to see them. */
+    /** A request and its answer, formatted only when they are printed. */
     private record Exchange(FilterableRequestSpecification request, Response answer) {
         @Override
         public String toString() {

@@ -61,7 +61,7 @@ class EveryAdministrativeCallIsAnEventTest {
     }
 
     @Test
-    void whatIsAdministeredFollowsFromTheEventsOfTheWholeRun() throws Exception {
+    void theEventsOfTheWholeRunExplainTheAdministeredState() throws Exception {
         assertThat(database.texts("select finding from annals.administration_differences()"))
                 .isEmpty();
     }

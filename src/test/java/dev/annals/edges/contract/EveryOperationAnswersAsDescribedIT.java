@@ -41,7 +41,7 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
     private static Instant start;
     private static ServiceProcess service;
 
-    // What Quarkus does for the tests of the started application, and CheckEveryAnswer.
+    // As Quarkus and CheckEveryAnswer do for the tests of the started application.
     @BeforeAll
     static void startTheServiceAndCheckEveryAnswer() throws Exception {
         start = Instant.now();
@@ -162,7 +162,7 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
     }
 
     @Test
-    void whatCannotBeDoneIsAProblem() {
+    void anImpossibleRequestIsAProblem() {
         json(project.wrongRequest(), "{\"action\": 1}").post(LOGS).then().statusCode(422);
         json(project.wrongRequest(), "{").post(LOGS).then().statusCode(400);
         project.wrongRequest().get(LOGS + "?cursor=7").then().statusCode(409);
@@ -347,7 +347,7 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
     }
 
     @Test
-    void withoutAProviderNobodySignsIn() {
+    void withoutAProviderSigningInIsRefused() {
         given().get("/v1/session").then().statusCode(200).body("provider", nullValue());
         given().get("/v1/session/sign-in").then().statusCode(404);
         given().get("/v1/session/callback?code=c&state=s").then().statusCode(404);

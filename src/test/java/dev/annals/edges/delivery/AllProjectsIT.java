@@ -105,7 +105,7 @@ class AllProjectsIT {
         Await.until("all is delivered", () -> get("").path("lag").equals(0));
     }
 
-    /** What has come, for each project in its order. */
+    /** The received records of each project, in order. */
     private Map<UUID, List<Long>> delivered() {
         Map<UUID, List<Long>> delivered = new LinkedHashMap<>();
         for (Receiver.Delivered request : List.copyOf(receiver.requests)) {
@@ -190,7 +190,7 @@ class AllProjectsIT {
     }
 
     @Test
-    void whatIsRefusedIsAmongTheDeadLettersOfItsFeed() throws Exception {
+    void aRefusedRecordIsADeadLetterOfItsFeed() throws Exception {
         UUID refused = projects.get(0).id();
         receiver.behaviour =
                 request -> request.body().path("project_id").asText().equals(refused.toString())
@@ -212,7 +212,7 @@ class AllProjectsIT {
         get("/dead-letters?project_id=7").then().statusCode(400);
     }
 
-    /** New projects and changes of streams take the same locks: whoever comes second waits, and nobody is turned away. */
+    /** New projects and changes of streams take the same locks: the second one waits, and neither fails. */
     @Test
     void projectsThatAreMadeWhileStreamsChangeAreFollowedByAll() throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(4);

@@ -16,7 +16,7 @@ import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 
-/** A new certificate that nobody else has signed, for the name {@code localhost} alone. */
+/** A new self-signed certificate for the name {@code localhost}. */
 final class Certificate {
 
     private static final String PASSWORD = "changeit";
@@ -76,7 +76,7 @@ final class Certificate {
         return directory.resolve("key.pem");
     }
 
-    /** What makes a JVM trust it and no other. */
+    /** The options with which a JVM trusts only this certificate. */
     String trusting() {
         return "-Djavax.net.ssl.trustStore=" + directory.resolve("trusted.p12") + " -Djavax.net.ssl.trustStorePassword="
                 + PASSWORD;

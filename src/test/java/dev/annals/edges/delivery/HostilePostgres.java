@@ -26,7 +26,7 @@ public final class HostilePostgres implements AutoCloseable {
     private static final int INT4_ARRAY = 1007;
     private static final byte[] NOTHING = {};
 
-    /** What a server does with a connection. */
+    /** The behaviour of the server on a connection. */
     private interface Script {
         void run(DataInputStream in, DataOutputStream out) throws IOException;
     }
@@ -130,7 +130,7 @@ public final class HostilePostgres implements AutoCloseable {
 
     private final ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     private final Attack attack;
-    /** How many connections are open. */
+    /** The number of open connections. */
     final AtomicInteger open = new AtomicInteger();
 
     final AtomicInteger accepted = new AtomicInteger();

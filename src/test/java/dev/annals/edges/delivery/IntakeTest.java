@@ -41,7 +41,7 @@ class IntakeTest {
     private static final String TOKEN = "b0221cd8-c4b4-465a-9a3c-273e3a75aa29";
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** What an intake says. */
+    /** An answer of the intake. */
     private record Says(int status, String body) {}
 
     private final AuditLogFixture log = new AuditLogFixture();
@@ -197,7 +197,7 @@ class IntakeTest {
     }
 
     @Test
-    void whatSplunkSaysOfARecordRefusesIt() throws Exception {
+    void aCodeOfSplunkAboutTheDataRefusesTheRecord() throws Exception {
         append(10);
         behaviour = records -> records.stream()
                         .anyMatch(record ->

@@ -45,11 +45,11 @@ import org.apache.kafka.common.resource.ResourceType;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
-/** A broker of Kafka, in a process of its own. Whoever comes without a login may do everything; the user annals what a test allows. */
+/** A broker of Kafka, in a process of its own. Clients without a login may do everything; the user annals may do what a test allows. */
 public final class KafkaBroker implements AutoCloseable {
 
     static final String USER = "annals";
-    /** With everything that means something where it is written, and the name of a module that would let anybody in. */
+    /** A password with every character that has a meaning in the setting, and the name of a module that accepts any login. */
     static final String PASSWORD = "a\"; evil required x=\" \\\" \\ pass;word=ü:1";
     /** For SCRAM, whose passwords the tool that sets them reads otherwise. */
     static final String SCRAM_PASSWORD = "as-long-as-it-is-secret";
@@ -60,10 +60,10 @@ public final class KafkaBroker implements AutoCloseable {
     final int port;
     final int loginPort;
     final int tlsPort;
-    /** Where the broker, over TLS, says that it is at an address where no sink may be. */
+    /** The address over TLS at which the broker names a forbidden address as its own. */
     final int lurePort;
 
-    /** There somebody listens; nobody may come. */
+    /** The forbidden address, with a listener that must get no connection. */
     final ServerSocket trap;
 
     private final List<String> options;
@@ -265,7 +265,7 @@ public final class KafkaBroker implements AutoCloseable {
         return STORE_PASSWORD;
     }
 
-    /** Where it asks for no login. */
+    /** The address without a login. */
     public String server() {
         return "127.0.0.1:" + port;
     }
@@ -302,12 +302,12 @@ public final class KafkaBroker implements AutoCloseable {
                 .get();
     }
 
-    /** What whoever reads what is committed has, partition after partition, once the transactions of now have ended. */
+    /** The committed records, partition after partition, after the running transactions have ended. */
     List<ConsumerRecord<String, byte[]>> committed(String topic) throws Exception {
         return read(topic, "read_committed");
     }
 
-    /** What was ever written, also where it was taken back. */
+    /** All written records, including those of aborted transactions. */
     List<ConsumerRecord<String, byte[]>> written(String topic) throws Exception {
         return read(topic, "read_uncommitted");
     }

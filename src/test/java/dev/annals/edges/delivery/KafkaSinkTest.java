@@ -148,7 +148,7 @@ class KafkaSinkTest extends OneStream {
 
     /** As after a crash between the commit there and the note of it here. */
     @Test
-    void whereTheServiceKnowsLessThanTheTopicNothingIsWrittenTwice() throws Exception {
+    void aCursorBehindTheTopicWritesNothingTwice() throws Exception {
         append(150);
         set(url(), null, Map.of()).then().statusCode(201);
         awaitLag(0);
@@ -186,9 +186,9 @@ class KafkaSinkTest extends OneStream {
         assertThat(ids(broker.committed(topic))).containsExactly(1L, 2L, 3L, 4L, 5L, 1L, 2L, 3L, 4L, 5L);
     }
 
-    /** What an instance does that was frozen and believes that the stream is still its own. */
+    /** Delivers as an instance that was frozen and believes that it still has the lease. */
     @Test
-    void whoeverTakesOverEndsWhatIsUnderWayAndGoesOnBehindWhatIsCommitted() throws Exception {
+    void aTakeoverAbortsTheOpenTransactionAndGoesOnAfterTheCommittedRecords() throws Exception {
         set(url(), null, Map.of()).then().statusCode(201);
         post("pause").then().statusCode(200);
         append(30);
@@ -206,9 +206,9 @@ class KafkaSinkTest extends OneStream {
         assertThat(ids(broker.committed(topic))).isEqualTo(ids(1, 20));
     }
 
-    /** One whose lease was given before somebody has set the stream to another place, and who begins after that. */
+    /** An instance whose lease is older than a rewind, and whose turn begins after it. */
     @Test
-    void whoeverDoesNotKnowOfARewindWritesNothing() throws Exception {
+    void anInstanceThatMissedARewindWritesNothing() throws Exception {
         append(10);
         set(url(), null, Map.of()).then().statusCode(201);
         awaitLag(0);
@@ -312,7 +312,7 @@ class KafkaSinkTest extends OneStream {
     }
 
     @Test
-    void anOffsetThatSomebodyHasSetStopsItUntilItIsGone() throws Exception {
+    void anOffsetSetFromOutsideBlocksTheStreamUntilItIsDeleted() throws Exception {
         append(5);
         set(url(), null, Map.of()).then().statusCode(201);
         awaitLag(0);
@@ -350,7 +350,7 @@ class KafkaSinkTest extends OneStream {
     }
 
     @Test
-    void aWrongLoginAndACertificateThatNobodyTrustsAreTold() throws Exception {
+    void aWrongLoginAndAnUntrustedCertificateAreReported() throws Exception {
         append(1);
         String login = "kafka://127.0.0.1:" + broker.loginPort + "/" + topic + "?tls=false&sasl=plain";
         set(login, KafkaBroker.USER + ":wrong", Map.of()).then().statusCode(201);
@@ -411,7 +411,7 @@ class KafkaSinkTest extends OneStream {
                         .putShort((short) mechanism.length)
                         .put(mechanism);
             }
-            // Of versions: of newer requests it knows none, and of its own it names the first ones.
+            // It knows no newer versions of requests, and names the first versions of its own.
             case 18 ->
                 answer.putShort((short) (request.getShort(2) == 0 ? 0 : 35))
                         .putInt(3)

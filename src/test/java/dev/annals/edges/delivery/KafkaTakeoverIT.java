@@ -28,7 +28,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** An instance that delivers to Kafka dies, or stands still, in the middle: whoever reads what is committed has each record once, in order. */
+/** An instance that delivers to Kafka dies or freezes in the middle. Consumers of committed records get each record once, in order. */
 @Slow
 @TakesLong
 class KafkaTakeoverIT {
@@ -96,7 +96,7 @@ class KafkaTakeoverIT {
                         + KafkaBroker.trustStorePassword() + "'",
                 "ANNALS_STREAMS_LEASE",
                 "2s",
-                // So that it takes a while, and there is a middle.
+                // Slows the delivery, so that it has a middle.
                 "ANNALS_STREAMS_BATCH_RECORDS",
                 "10");
     }

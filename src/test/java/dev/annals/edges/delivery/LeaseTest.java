@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Whoever has lost a lease writes nothing any more, whatever its sink has acknowledged. */
+/** An instance that has lost its lease writes nothing any more, even if its sink acknowledges a batch. */
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 class LeaseTest {
@@ -72,12 +72,12 @@ class LeaseTest {
     }
 
     @Test
-    void theCursorOfAStreamThatIsSomebodyElsesNowStaysWhereItIs() throws Exception {
+    void aLostLeaseCannotMoveTheCursor() throws Exception {
         run(
                 "epoch = p.epoch + 1, leased_by = gen_random_uuid(), leased_until = clock_timestamp() + interval '3 seconds'");
         answer();
         // Had the cursor moved, nothing would be left to send.
-        Await.until("what nobody has acknowledged comes again", () -> receiver.requests.size() == 2);
+        Await.until("a batch without an acknowledgement is sent again", () -> receiver.requests.size() == 2);
         assertThat(receiver.requests.get(1).sequenceIds().get(0)).isEqualTo(1);
         Await.until("that counts", () -> cursor().startsWith("20-"));
     }

@@ -11,10 +11,10 @@ public final class ObjectStore implements AutoCloseable {
 
     static final String ACCESS_KEY = "AKIDEXAMPLE";
     static final String SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
-    /** What streams to it have as their secret. */
+    /** The secret of streams to it. */
     public static final String KEYS = ACCESS_KEY + ":" + SECRET_KEY;
 
-    /** Where the bucket's objects are. */
+    /** The folder of the bucket's objects. */
     final Path bucket;
 
     private final Path directory;

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Who receives OTLP gets every record of the feed as a log record, in order: a backend, and with {@code -Dtests.long=true} one
+ * Receivers of OTLP get every record of the feed as a log record, in order: a backend, and with {@code -Dtests.long=true} one
  * that is behind a real OpenTelemetry Collector.
  */
 @QuarkusTest

@@ -43,7 +43,7 @@ class PostgresSinkTest extends OneStream {
         run(
                 "create table annals_record (project_id uuid not null, sequence_id bigint not null, record jsonb not null,"
                         + " delivered_at timestamptz not null default now(), primary key (project_id, sequence_id))",
-                // What is written twice is seen here.
+                // Shows records that are written twice.
                 "create table written (number bigserial, sequence_id bigint)",
                 "create function note() returns trigger language plpgsql as $$ begin insert into written (sequence_id)"
                         + " values (new.sequence_id); return new; end $$",
@@ -103,7 +103,7 @@ class PostgresSinkTest extends OneStream {
 
     /** As after a crash between the commit there and the note of it here. */
     @Test
-    void whereTheServiceKnowsLessThanTheSinkNothingIsWrittenTwice() throws Exception {
+    void aCursorBehindTheSinkWritesNothingTwice() throws Exception {
         append(150);
         set(sink.password()).then().statusCode(201);
         awaitLag(0);
@@ -144,7 +144,7 @@ class PostgresSinkTest extends OneStream {
     }
 
     @Test
-    void whatTheSinkRefusesStopsTheStream() throws Exception {
+    void aRefusedRecordStopsTheStream() throws Exception {
         run("alter table annals_record add constraint no_fives check (sequence_id <> 5)");
         append(10);
         set(sink.password()).then().statusCode(201);

@@ -32,7 +32,7 @@ final class Receiver implements AutoCloseable {
     static final String SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** What it answers. */
+    /** The answers. */
     record Answer(int status, Map<String, String> headers, long delayMillis) {
 
         static final Answer OK = of(204);
@@ -58,7 +58,7 @@ final class Receiver implements AutoCloseable {
     final List<Delivered> requests = Collections.synchronizedList(new ArrayList<>());
 
     final List<String> faults = Collections.synchronizedList(new ArrayList<>());
-    /** How many requests are under way, and the most that there were. */
+    /** The number of requests under way, and the most at a time. */
     final AtomicInteger open = new AtomicInteger();
 
     final AtomicInteger mostOpen = new AtomicInteger();
@@ -151,7 +151,7 @@ final class Receiver implements AutoCloseable {
         }
     }
 
-    /** What a receiver has that takes each batch it acknowledges, and what comes again but once. */
+    /** The records of the acknowledged batches, without repeated batches. */
     List<Long> taken() {
         List<Long> taken = new ArrayList<>();
         long last = 0;

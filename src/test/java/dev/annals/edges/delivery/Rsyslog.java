@@ -81,7 +81,7 @@ public final class Rsyslog implements AutoCloseable {
     }
 
     /**
-     * What it has written.
+     * The lines that it has written.
      *
      * @param name tcp or tls, a dot, and raw, parsed or timed: with the time before it
      */

@@ -157,7 +157,7 @@ class S3SinkTest extends OneStream {
 
     /** As after a crash between the object and the note of it, with more records to deliver by then. */
     @Test
-    void whereTheServiceKnowsLessThanTheStoreNothingIsWrittenTwice() throws Exception {
+    void aCursorBehindTheStoreWritesNothingTwice() throws Exception {
         append(1_500);
         set();
         awaitLag(0);
@@ -172,7 +172,7 @@ class S3SinkTest extends OneStream {
         assertThat(objects(0)).hasSize(objects + 2);
     }
 
-    /** A name that is taken is never overwritten, whoever took it. */
+    /** An object is never overwritten, also not one from another program. */
     @Test
     void oneWhoComesSecondLearnsWhereTheChainEnds() throws Exception {
         append(500);

@@ -49,7 +49,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * All sinks at once, for as many minutes as {@code -Dstreams.minutes} says: beside appends, two instances and all receivers are
- * killed and frozen in turn. Each receiver has in the end what its sink promises. What was measured is in {@code
+ * killed and frozen in turn. Each receiver has in the end what its sink promises. The measurements are in {@code
  * target/streams-soak.md}.
  */
 @Slow

@@ -158,7 +158,7 @@ class SyslogSinkTest {
                 "reads a little and resets it",
                 "answers without an end"
             })
-    void whoHasNotReadEverythingHasAcknowledgedNothing(String peer) throws Exception {
+    void aReceiverThatHasNotReadEverythingAcknowledgesNothing(String peer) throws Exception {
         assertThat(why(deliver(BAD.get(peer), 100))).isNotBlank();
         // More than the operating systems of both sides keep for a program that does not read.
         assertThat(why(deliver(BAD.get(peer), 20_000))).isNotBlank();
@@ -167,7 +167,7 @@ class SyslogSinkTest {
     /** As the operating system ends connections of a process that is killed after it has read, and before it has stored what it has read. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void whoEndsAllConnectionsHasAcknowledgedNothing(boolean isStartedAgain) throws Exception {
+    void aReceiverThatEndsAllConnectionsAcknowledgesNothing(boolean isStartedAgain) throws Exception {
         ServerSocket server = new ServerSocket(0, 3, InetAddress.getLoopbackAddress());
         String url = "syslog://127.0.0.1:" + server.getLocalPort();
         Thread thread = new Thread(() -> {
@@ -193,7 +193,7 @@ class SyslogSinkTest {
     }
 
     @Test
-    void whoHasReadEverythingAndEndsItHasEachMessageWhole() throws Exception {
+    void aReceiverThatHasReadEverythingHasEachWholeMessage() throws Exception {
         List<String> messages = new ArrayList<>();
         Sink.Outcome outcome = deliver(
                 socket -> {

@@ -39,7 +39,7 @@ class TakeoverIT {
     @BeforeEach
     void startOneThatDelivers() throws Exception {
         receiver = new Receiver();
-        // So slow that it takes a while, so that there is a middle.
+        // Slows the delivery, so that it has a middle.
         receiver.behaviour = request -> new Receiver.Answer(204, Map.of(), 250);
         run(
                 warehouse,

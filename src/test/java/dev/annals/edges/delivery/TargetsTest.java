@@ -121,7 +121,7 @@ class TargetsTest {
         assertThat(resolved("mixed.example.org")).isEqualTo("93.184.216.34");
     }
 
-    /** The second answer would be another one: nobody asks for it. */
+    /** The resolver would answer a second query differently. No second query is sent. */
     @Test
     void aNameIsResolvedOnce() {
         AtomicInteger asked = new AtomicInteger();

@@ -45,7 +45,7 @@ final class WebhookProcess implements AutoCloseable {
             try (exchange) {
                 byte[] body = exchange.getRequestBody().readAllBytes();
                 if (body.length != Integer.parseInt(exchange.getRequestHeaders().getFirst("Content-Length"))) {
-                    return; // whoever sent it was killed
+                    return; // the sender was killed
                 }
                 ByteArrayOutputStream line = new ByteArrayOutputStream();
                 line.write((System.currentTimeMillis() + " ").getBytes(StandardCharsets.US_ASCII));

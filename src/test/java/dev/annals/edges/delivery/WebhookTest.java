@@ -110,7 +110,7 @@ class WebhookTest extends OneStream {
     }
 
     @Test
-    void whatFailsIsSentAgainUntilItIsTaken() throws Exception {
+    void aFailedBatchIsSentAgainUntilItIsAcknowledged() throws Exception {
         append(30);
         int[] answers = {500, 503, 408, 425, 429, 502};
         AtomicInteger calls = new AtomicInteger();
@@ -365,7 +365,7 @@ class WebhookTest extends OneStream {
     }
 
     @Test
-    void whoeverMakesItAtTheSameTimeFindsOneStreamWithOneEvent() throws Exception {
+    void concurrentRequestsCreateOneStreamWithOneEvent() throws Exception {
         List<CompletableFuture<Integer>> answers = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
             answers.add(CompletableFuture.supplyAsync(() -> set("").statusCode()));

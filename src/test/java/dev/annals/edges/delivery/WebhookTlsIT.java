@@ -24,7 +24,7 @@ class WebhookTlsIT {
     Path directory;
 
     @Test
-    void recordsGoToWhomTheUrlNamesAndToNobodyElse() throws Exception {
+    void recordsGoOnlyToTheHostOfTheUrl() throws Exception {
         Certificate certificate = new Certificate(Files.createDirectory(directory.resolve("trusted")));
         Certificate stranger = new Certificate(Files.createDirectory(directory.resolve("stranger")));
         try (Receiver trusted = Receiver.with(certificate);

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is written as CloudEvents is taken in again as the same records, and events of others become records, once each. */
+/** Exported CloudEvents are read back as equal records, and other events become records, once each. */
 @QuarkusTest
 class CloudEventsRoundTripTest extends ProjectTest {
 
@@ -50,7 +50,7 @@ class CloudEventsRoundTripTest extends ProjectTest {
         return send(project, ONE, event.getBytes(UTF_8));
     }
 
-    /** What a client sends of a record, and what it was given. */
+    /** A record as sent, and as stored. */
     private static List<ObjectNode> content(List<JsonNode> feed) {
         List<ObjectNode> records = new ArrayList<>();
         for (JsonNode record : feed) {
@@ -62,7 +62,7 @@ class CloudEventsRoundTripTest extends ProjectTest {
     }
 
     @Test
-    void whatAnExportWritesIsTakenInAgainAsTheSameRecords() throws Exception {
+    void anExportIsReadBackAsTheSameRecords() throws Exception {
         ExportClient from = new ExportClient(project, service);
         from.append(HostileRecords.all().toArray(String[]::new));
         String actionOfManyBytes = "\uD83D\uDE80".repeat(255);
@@ -109,7 +109,7 @@ class CloudEventsRoundTripTest extends ProjectTest {
     }
 
     @Test
-    void anEventOfSomebodyElseIsARecordOnceEach() throws Exception {
+    void anyOtherEventBecomesARecordOnce() throws Exception {
         String event = """
                 {"specversion": "1.0", "id": "order-17", "source": "https://shop.example.org", "type": "order.shipped",
                  "subject": "order-17", "time": "2025-09-03T13:15:19.391447+02:00", "authtype": "user", "authid": "u-1",
@@ -160,7 +160,7 @@ class CloudEventsRoundTripTest extends ProjectTest {
                 {"specversion": "1.0", "id": "1", "source": "s", "type": "dev.annals.record.a", "data": {"action": 1}} | /data/id /data/action
                 {"specversion": "1.0", "id": "1", "source": "s", "type": "dev.annals.record.a", "data": {"x": 1}} | /data/id /data/x /data/action
                 """)
-    void whatCannotBeARecordIsRefusedByName(String event, String pointers) throws Exception {
+    void anEventThatCannotBeARecordIsRefusedWithTheField(String event, String pointers) throws Exception {
         ExtractableResponse<Response> answer = assertProblem(send(event), 422, "invalid-record");
         String expected = pointers == null ? "" : pointers;
         assertThat(pointers(answer)).containsExactly(expected.split(" ", -1));
@@ -183,7 +183,7 @@ class CloudEventsRoundTripTest extends ProjectTest {
                 "{\"data\": NaN}",
                 "{\"data\": \"\u0001\"}"
             })
-    void whatIsNoJsonIsRefused(String body) {
+    void aBodyThatIsNoJsonIsRefused(String body) {
         assertProblem(send(body), 400, "malformed-json");
         if (!body.isEmpty()) {
             assertProblem(send(project, BATCH, ("[" + body + "]").getBytes(UTF_8)), 400, "malformed-json");

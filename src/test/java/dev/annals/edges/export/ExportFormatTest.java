@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What every format holds is what the feed holds, read back by parsers that are not the service's. */
+/** Every format contains the records of the feed, as independent parsers read them back. */
 @QuarkusTest
 class ExportFormatTest {
 

@@ -45,7 +45,7 @@ class ExportLimitsIT {
 
     @Test
     @TakesLong
-    void clientsThatReadNothingHoldTheirPlacesForAWhileAndDisturbNobodyElse() throws Exception {
+    void clientsThatReadNothingHoldTheirPlacesForAWhileAndDisturbNoOthers() throws Exception {
         ExportClient slow = big();
         ExportClient other = big();
         HttpResponse<InputStream> first = slow.open("");

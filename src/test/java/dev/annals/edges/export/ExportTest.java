@@ -112,7 +112,7 @@ class ExportTest extends ProjectTest {
         "cursor=1-00000000, 409, feed-rewound",
         "format=csv&action=none&cursor=1-00000000, 409, feed-rewound",
     })
-    void whatCannotBeExportedIsAProblemBeforeTheFirstByte(String query, int status, String slug) {
+    void anImpossibleExportIsAProblemBeforeTheFirstByte(String query, int status, String slug) {
         client.append("{\"action\": \"a\"}");
         assertRefused(
                 project.wrongRequest().get(ExportClient.PATH + "?" + query).then(), status, slug);
@@ -166,7 +166,7 @@ class ExportTest extends ProjectTest {
     }
 
     @Test
-    void whatIsAppendedWhileAnExportRunsIsNotInIt() throws Exception {
+    void anExportContainsNoRecordAppendedAfterItsBegin() throws Exception {
         try (Connection connection = log.connect()) {
             ExportClient growing = new ExportClient(log.newProject(), service);
             growing.appendMany(connection, 400, 60_000);
@@ -294,7 +294,7 @@ class ExportTest extends ProjectTest {
         return ids;
     }
 
-    /** Of a line of NDJSON, whose messages are all hexadecimal digits. Found hundreds of thousands of times. */
+    /** Finds the sequence id in a line of NDJSON whose message has only hexadecimal digits. Fast, because a test has many such lines. */
     private static long sequenceId(String line) {
         String name = "\"sequence_id\":";
         int from = line.indexOf(name) + name.length();

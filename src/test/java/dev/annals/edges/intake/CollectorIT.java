@@ -150,7 +150,7 @@ class CollectorIT {
         // As a sender that got no answer from the Collector.
         assertThat(send(logs(180, 240, "audit.action"))).isEqualTo(200);
         Await.until("all are stored", () -> actions().size() >= records);
-        // What was sent before this is behind it in no queue.
+        // Log records that were sent before have left the queue by then.
         assertThat(send(logs(records, records + 1, "audit.action"))).isEqualTo(200);
         Await.until("the last is stored", () -> actions().contains("a" + records));
         assertThat(actions()).doesNotHaveDuplicates().hasSize(records + 1);

@@ -86,7 +86,7 @@ class OtlpLogsTest extends ProjectTest {
         return new byte[0];
     }
 
-    /** How many were refused, and why. */
+    /** The number of refused log records, and the reasons. */
     private static String refused(HttpResponse<byte[]> answer) {
         assertThat(answer.statusCode()).isEqualTo(200);
         assertThat(answer.headers().firstValue("Content-Type")).contains(PROTOBUF);
@@ -287,7 +287,7 @@ class OtlpLogsTest extends ProjectTest {
     }
 
     @Test
-    void whatIsSentAgainIsStoredOnceInEitherEncodingAndInAnyBatch() throws Exception {
+    void aRepeatedLogRecordIsStoredOnceInEitherEncodingAndInAnyBatch() throws Exception {
         byte[] one = OtlpWire.log(TIME, "audit.action", "login", "audit.actor.id", "u-1", "x", "y");
         byte[] two = OtlpWire.log(TIME + 1, "audit.action", "login", "audit.actor.id", "u-1", "x", "y");
         assertThat(refused(protobuf(request("shop", one, two)))).isEqualTo("0");
@@ -337,7 +337,7 @@ class OtlpLogsTest extends ProjectTest {
                 "timeUnixNano": "5", "timeUnixNano": "6" | audit.action=a | it is malformed, or has a field twice
                 "timeUnixNano": "5" | audit.action=a,audit.number.sequence=none | audit.number.sequence names
                 """)
-    void whatCannotBeARecordIsRefusedByNameAndTheRestIsStored(String fields, String attributes, String reason)
+    void aLogRecordThatCannotBeARecordIsRefusedByNameAndTheRestIsStored(String fields, String attributes, String reason)
             throws Exception {
         String wrong = log(fields, attributes.split("[=,]", -1));
         ExtractableResponse<Response> answer =
@@ -381,7 +381,7 @@ class OtlpLogsTest extends ProjectTest {
     }
 
     @Test
-    void whatIsMalformedInOneLogRecordKeepsNoOtherFromBeingStored() throws Exception {
+    void aMalformedLogRecordKeepsNoOtherFromBeingStored() throws Exception {
         byte[] good = OtlpWire.log(TIME, "audit.action", "good");
         byte[] deep = new byte[0];
         for (int i = 0; i < 100_000 && deep.length < 200_000; i++) {
@@ -431,12 +431,12 @@ class OtlpLogsTest extends ProjectTest {
                 "{} {}",
                 "{\"resourceLogs\": []}}"
             })
-    void whatIsNoRequestIsRefused(String body) {
+    void aBodyThatIsNoRequestIsRefused(String body) {
         assertProblem(json(body), 400, "malformed-json");
     }
 
     @Test
-    void whatIsNestedTooDeeplyIsRefused() {
+    void valuesNestedTooDeeplyAreRefused() {
         assertProblem(json("{\"x\": " + "[".repeat(100_000)), 400, "malformed-json");
         assertProblem(json("{\"resourceLogs\": [{\"resource\": " + "{\"x\":".repeat(5_000)), 400, "malformed-json");
     }
@@ -515,7 +515,7 @@ class OtlpLogsTest extends ProjectTest {
     }
 
     @Test
-    void whoIsAtALimitIsToldWhenToSendAgain() throws Exception {
+    void aSenderAtALimitIsToldWhenToSendAgain() throws Exception {
         given().auth()
                 .oauth2(AuditLogFixture.ADMIN_TOKEN)
                 .contentType("application/json")

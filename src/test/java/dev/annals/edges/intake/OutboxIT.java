@@ -196,7 +196,7 @@ class OutboxIT {
     }
 
     @Test
-    void whatIsRefusedStaysAndKeepsNothingElse() throws Exception {
+    void aRefusedRecordDoesNotBlockTheOthers() throws Exception {
         sql("""
                 insert into audit_outbox (id, record) values (uuid_v7(), '{"action": "one\\\\n\\\\ttwo"}'),
                   (uuid_v7(), '{"x": 1}'), (uuid_v7(), '[1]'), (uuid_v7(), '{"action": "ä\uD83D\uDE80"}')""");

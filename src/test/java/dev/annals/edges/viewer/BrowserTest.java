@@ -23,7 +23,7 @@ import org.junit.jupiter.api.BeforeAll;
  */
 abstract class BrowserTest {
 
-    /** What breaks a rule, each with the places where it does. */
+    /** The broken rules, each with its elements. */
     private static final String AXE = """
             async (exceptFor) => {
               const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -49,8 +49,8 @@ abstract class BrowserTest {
     }
 
     /**
-     * Opens a window of a desktop, for somebody who wants nothing to move: a light that pulses is painted anew all the time,
-     * whatever the test waits for. Most pages that tests open by themselves do move.
+     * Opens a window of a desktop with reduced motion: a pulsing light would be painted all the time. Pages that tests open
+     * without this method do move.
      */
     Guarded open() {
         return chromium.open(
@@ -65,7 +65,7 @@ abstract class BrowserTest {
         assertThat(page.locator("#viewer")).isVisible();
     }
 
-    /** Nobody is kept out, and nothing has to be scrolled sideways. */
+    /** Checks the rules of accessibility, and that nothing has to be scrolled sideways. */
     static void checkAccess(Page page, String... exceptFor) {
         // Once for each page: to send it again takes as long as the check.
         if ((Boolean) page.evaluate("typeof axe === 'undefined'")) {

@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Who did what to this, from where, and what else they did: each is one gesture in the viewer. */
+/** Each question of an investigation is one gesture in the viewer: the actor, the action, the address, and what else the actor did. */
 @Slow
 @QuarkusTest
 class InvestigationTest extends BrowserTest {
@@ -67,7 +67,7 @@ class InvestigationTest extends BrowserTest {
                 assertThat(rows(page)).hasCount(1);
                 assertThat(rows(page)).containsText("grant");
             }
-            // What is there already, an alternative even, stays one condition beside what is added.
+            // The query before, even an alternative, stays one condition beside the added term.
             page.navigate(service + "#q=action:grant+OR+action:login");
             assertThat(rows(page)).hasCount(2);
             rows(page).nth(1).click();
@@ -90,7 +90,7 @@ class InvestigationTest extends BrowserTest {
     }
 
     @Test
-    void whatWasRecordedAroundARecordIsShownWithItInSight() throws Exception {
+    void recordsAroundARecordAreShownWithItInSight() throws Exception {
         Project project = log.newProject();
         append(project, numbered(0, 1000));
         append(project, numbered(1000, 1200));
@@ -199,7 +199,7 @@ class InvestigationTest extends BrowserTest {
     }
 
     @Test
-    void columnsAreThoseThatSomebodyChoseAndWordsSearchedForAreMarked() {
+    void chosenColumnsAreShownAndSearchedWordsAreMarked() {
         Project project = log.newProject();
         append(project, ODD, PLAIN, """
                 {"action": "note", "message": "<mark>Disk full</mark> on disk-7, not a diskette"}""");

@@ -21,7 +21,7 @@ class ProofModuleTest {
     Path folder;
 
     @Test
-    void whatOthersHaveComputedIsAcceptedAndWhatIsWrongIsRefused() throws Exception {
+    void correctVectorsAreAcceptedAndWrongOnesAreRefused() throws Exception {
         need(isThere("node"), "Node");
         // Node takes a file of this name for a module wherever it is.
         Path verifier = Files.copy(VERIFIER, folder.resolve("proof.mjs"));

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Somebody signs in where the service stands behind TLS, and the viewer has a secret for the provider, in a file. */
+/** Sign-in over TLS, with the viewer's secret for the provider in a file. */
 @Slow
 @Timeout(300)
 class SignInOverTlsIT {

@@ -73,7 +73,7 @@ class SignInTest extends OpenIdTest {
     }
 
     @Test
-    void somebodySignsInChoosesAProjectAndSignsOut() throws Exception {
+    void aReaderSignsInChoosesAProjectAndSignsOut() throws Exception {
         Project shop = log.newProject();
         Project other = log.newProject();
         Project secret = log.newProject();
@@ -101,7 +101,7 @@ class SignInTest extends OpenIdTest {
             assertThat(page.locator("#rows")).containsText("seen_in_the_other");
             assertThat(page).hasURL(service + "#project=" + other.id());
 
-            // Beside what is open to her, a project that somebody gave her a token of.
+            // Beside her granted projects, one for which she has a token.
             page.click("#project");
             page.fill("#project-token", given.token());
             page.keyboard().press("Enter");
@@ -162,7 +162,7 @@ class SignInTest extends OpenIdTest {
     }
 
     @Test
-    void whoeverHasNoGrantIsToldSo() {
+    void aSignInWithoutAGrantIsExplained() {
         try (BrowserContext context = open()) {
             Page page = context.newPage();
             page.navigate(service.toString());
@@ -174,7 +174,7 @@ class SignInTest extends OpenIdTest {
 
     /** Every part of the way back is bound to the browser that began, and it leads to the viewer alone. */
     @Test
-    void aWayBackThatNobodyBeganHereLeadsToTheViewerWithoutASession() {
+    void aCallbackOfASignInThatWasNotBegunHereGivesNoSession() {
         Response begun = given().redirects().follow(false).get("/v1/session/sign-in");
         assertThat(begun.statusCode()).isEqualTo(303);
         String memory = begun.cookie("annals-sign-in");
@@ -240,7 +240,7 @@ class SignInTest extends OpenIdTest {
         assertThat(back.header("Location")).isEqualTo(service + "#sign-in=away");
     }
 
-    /** What the provider signs for the viewer is checked as strictly as bearer tokens. */
+    /** Tokens of the provider for the viewer are checked as strictly as bearer tokens. */
     @Test
     void aCookieThatIsNoTokenOfTheViewerOpensNothing() throws Exception {
         Project project = log.newProject();

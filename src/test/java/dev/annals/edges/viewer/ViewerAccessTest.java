@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Each state of the page, in light and dark, on a desk and on the narrowest phone, keeps nobody out. */
+/** Each state of the page is accessible, in light and dark, on a desktop and on the narrowest phone. */
 @Slow
 @QuarkusTest
 class ViewerAccessTest extends BrowserTest {
@@ -62,7 +62,7 @@ class ViewerAccessTest extends BrowserTest {
 
     @ParameterizedTest
     @MethodSource("windows")
-    void signingInKeepsNobodyOut(ColorScheme scheme, int width) {
+    void theSignInIsAccessible(ColorScheme scheme, int width) {
         Project empty = log.newProject("read", "write");
         Project other = log.newProject("read", "write");
         try (Guarded guarded = open(scheme, width)) {
@@ -111,7 +111,7 @@ class ViewerAccessTest extends BrowserTest {
 
     @ParameterizedTest
     @MethodSource("windows")
-    void rowsAndFiltersKeepNobodyOut(ColorScheme scheme, int width) {
+    void rowsAndFiltersAreAccessible(ColorScheme scheme, int width) {
         Project project = log.newProject("read", "write");
         append(project, ODD, PLAIN, OTHER);
         try (Guarded guarded = open(scheme, width)) {
@@ -185,7 +185,7 @@ class ViewerAccessTest extends BrowserTest {
 
     @ParameterizedTest
     @MethodSource("windows")
-    void aRecordAndTheDialogsKeepNobodyOut(ColorScheme scheme, int width) {
+    void aRecordAndTheDialogsAreAccessible(ColorScheme scheme, int width) {
         Project project = log.newProject("read", "write", "stream");
         append(project, ODD, PLAIN, OTHER);
         project.request()
@@ -265,7 +265,7 @@ class ViewerAccessTest extends BrowserTest {
             page.evaluate("dispatchEvent(new Event('beforeprint'))");
             assertThat(page.locator("#paper h1")).isVisible();
             if (width > 1000) {
-                // Nobody touches paper.
+                // Sizes of touch targets do not matter on paper.
                 checkAccess(page, "target-size");
             }
             page.emulateMedia(new Page.EmulateMediaOptions().setMedia(Media.SCREEN));
@@ -276,7 +276,7 @@ class ViewerAccessTest extends BrowserTest {
     }
 
     @Test
-    void aPageThatIsFullKeepsNobodyOut() {
+    void aFullPageIsAccessible() {
         Project project = log.newProject();
         append(project, ODD, PLAIN, OTHER);
         try (Guarded guarded = open(ColorScheme.DARK, 320)) {

@@ -62,7 +62,7 @@ class ViewerFacetsTest extends BrowserTest {
     }
 
     @Test
-    void whoOpensThemBeforeTheFirstPageIsThereSeesThemOnceItIs() {
+    void valuesOpenedBeforeTheFirstPageAreShownWithIt() {
         Project project = log.newProject();
         append(project, RECORDS);
         try (Guarded guarded = open()) {

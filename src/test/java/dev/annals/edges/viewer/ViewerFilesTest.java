@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How the viewer's files are served, and what may not be in them. */
+/** The viewer's files are served with a strict policy, and contain no way from text to markup. */
 @QuarkusTest
 class ViewerFilesTest {
 
@@ -93,7 +93,7 @@ class ViewerFilesTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"/nothing.js", "/viewer.js/", "/sub/", "/META-INF/openapi.yaml", "/application.properties"})
-    void whatIsNoFileOfTheViewerStaysAProblem(String path) {
+    void aPathThatIsNoFileOfTheViewerIsAProblem(String path) {
         ExtractableResponse<Response> answer =
                 given().get(path).then().statusCode(404).extract();
         assertThat(answer.contentType()).isEqualTo("application/problem+json");

@@ -16,14 +16,14 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Whoever has no mouse does all that others do, sees where the focus is, and never loses it. */
+/** Everything works without a mouse, and the focus is always visible and never lost. */
 @Slow
 @QuarkusTest
 class ViewerKeysTest extends BrowserTest {
 
     private static final int MANY = 80;
 
-    /** What is wrong with where the focus is: nobody sees it, or something lies above it. Empty if nothing is. */
+    /** The fault of the focus: it is invisible, or covered. Empty without a fault. */
     private static final String FAULT = """
             () => {
               const element = document.activeElement;
@@ -163,7 +163,7 @@ class ViewerKeysTest extends BrowserTest {
     }
 
     @Test
-    void whatIsUsedUpHandsTheFocusOn() {
+    void theFocusMovesOnFromAnElementThatDisappears() {
         Project project = log.newProject("read", "write");
         append(project, records(MANY));
         append(project, records(200));
@@ -221,7 +221,7 @@ class ViewerKeysTest extends BrowserTest {
             page.keyboard().press("Escape");
             assertThat(page.locator("#records-title")).isFocused();
 
-            // What has come in the meantime.
+            // Records that arrived meanwhile.
             page.navigate(service + "#");
             assertThat(page.locator("#live")).hasText("Live");
             page.locator("#live").press("Enter");

@@ -114,7 +114,7 @@ class ViewerLinkTest extends ProjectTest {
     }
 
     @Test
-    void whatIsAskedForCountsInAddition() {
+    void filtersApplyInAdditionToTheLinksOwn() {
         String link = link("{\"subject_id\": \"c-1\"}");
         with(link).get(LOGS).then().body("results", hasSize(2));
         with(link).get(LOGS + "?actor=a-2").then().body("results", hasSize(1));
@@ -131,7 +131,7 @@ class ViewerLinkTest extends ProjectTest {
     }
 
     @Test
-    void aRecordOfSomebodyElseIsNotThere() {
+    void aLinkDoesNotOpenRecordsOfOthers() {
         String link = link("{\"subject_id\": \"c-1\"}");
         with(link).get(LOGS + "/" + own).then().statusCode(200).body("action", equalTo("own"));
         Response hidden = with(link).get(LOGS + "/" + foreign);
@@ -249,7 +249,7 @@ class ViewerLinkTest extends ProjectTest {
     }
 
     @Test
-    void nobodyGetsTheScopeOfALinkOtherwise() {
+    void noTokenCanHaveTheScopeOfALink() {
         with(AuditLogFixture.ADMIN_TOKEN)
                 .contentType("application/json")
                 .body("{\"scopes\": [\"view\"]}")

@@ -33,10 +33,10 @@ class ViewerPivotTest extends BrowserTest {
     private static final int EXCLUDE = 1;
     private static final int AROUND = 2;
 
-    /** How many values of all texts were looked for. */
+    /** The number of values that were searched. */
     private static int turn;
 
-    /** What each value ends with, so that no two values of the record are the same. */
+    /** The suffix that makes each value of the record unique. */
     private static final Map<String, String> LABELS = Map.ofEntries(
             Map.entry("Action", "action"),
             Map.entry("Outcome", "outcome"),
@@ -94,7 +94,7 @@ class ViewerPivotTest extends BrowserTest {
                 if (isIn(COPY)) {
                     pivot(page, "Copy this ", label).click();
                     assertThat(page.locator("#announce")).hasText("Copied");
-                    // The main line of somebody with a name shows and copies that.
+                    // The main line of a party with a name shows and copies the name.
                     assertThat(page.evaluate("navigator.clipboard.readText()"))
                             .as(label)
                             .isEqualTo(hostile + one.getValue());
@@ -104,7 +104,7 @@ class ViewerPivotTest extends BrowserTest {
                 assertThat(page.locator("#loaded")).containsText(Pattern.compile("^1 record loaded, #1 to #1"));
                 assertThat(page.locator("#problem")).isHidden();
 
-                // What nobody has changed is asked for again as it was.
+                // Unchanged filters are asked for again.
                 String before = page.url();
                 page.locator("input[name=q]").press("Enter");
                 assertThat(page).hasURL(before.replaceFirst("&record=.*", ""));
@@ -151,7 +151,7 @@ class ViewerPivotTest extends BrowserTest {
     }
 
     @Test
-    void whatOneSessionDidAroundARecordIsOneClickAwayWhateverItIsCalled() {
+    void recordsOfTheSameSessionAreOneClickAwayWhateverTheFieldIsCalled() {
         Project project = log.newProject();
         List<String> records = new ArrayList<>();
         for (int i = 0; i < 40; i++) {

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Somebody has tokens of several projects, sees one project at a time, and always knows which. */
+/** A reader with tokens of several projects sees one project at a time, and always its name. */
 @Slow
 @QuarkusTest
 class ViewerProjectsTest extends BrowserTest {

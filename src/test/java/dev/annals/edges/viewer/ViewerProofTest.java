@@ -30,7 +30,7 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** What the viewer says of records and logs that are as they were signed, and of those that are not. */
+/** The viewer proves records and logs that match their signature, and warns of those that do not. */
 @Slow
 @QuarkusTest
 class ViewerProofTest extends BrowserTest {
@@ -58,7 +58,7 @@ class ViewerProofTest extends BrowserTest {
             assertThat(proof(page)).hasText("Proved at size 1");
             assertThat(mark(page, 1)).hasAttribute("aria-label", "Proved at size 1");
 
-            // Nothing gets into the log while somebody holds its place.
+            // The log does not grow while this transaction locks its row.
             AuditLogFixture.execute(
                     projection,
                     "select from annals.projection_checkpoint where project_id = '" + project.id() + "' for update");
@@ -105,7 +105,7 @@ class ViewerProofTest extends BrowserTest {
     }
 
     @Test
-    void whatIsNotAsTheLogHasSignedItDoesNotMatch() throws Exception {
+    void aRecordThatDiffersFromTheSignedLogDoesNotMatch() throws Exception {
         Project project = log.newProject();
         append(
                 project,
@@ -182,7 +182,7 @@ class ViewerProofTest extends BrowserTest {
             assertThat(row(page, 250)).containsText("secret 249");
             page.locator("#proof-state").click();
             takeOver(page);
-            // What was redacted since they were shown is not shown any longer, in the panel and in the list.
+            // Values that were redacted since are shown neither in the panel nor in the list any longer.
             assertThat(proof(page)).hasText("Proved at size 252, 1 value redacted");
             assertThat(page.locator("#detail-body")).not().containsText("secret");
             for (int sequenceId : new int[] {249, 250}) {
@@ -288,7 +288,7 @@ class ViewerProofTest extends BrowserTest {
             assertThat(page.locator("#proof-state")).hasText("Verified");
             Object kept = page.evaluate("localStorage['annals.log.' + '" + project.id() + "']");
 
-            // Who has the key and the database signs another history.
+            // The attacker has the key and the database, and signs another history.
             log.run(
                     "select from annals.projection_checkpoint where project_id = '" + project.id() + "' for update",
                     "set local session_replication_role = replica",
@@ -381,8 +381,8 @@ class ViewerProofTest extends BrowserTest {
     }
 
     /**
-     * Somebody between the service and the browser who can change what is answered; at first, he changes nothing. He stays
-     * there: a request that is sent while routes are set and removed may pass beside them.
+     * An attacker between the service and the browser, who can change answers; at first, he changes nothing. His route is never
+     * removed: a request that is sent while routes are set and removed may bypass them.
      */
     private static AtomicReference<UnaryOperator<String>> alter(Page page, String address) {
         AtomicReference<UnaryOperator<String>> change = new AtomicReference<>(UnaryOperator.identity());

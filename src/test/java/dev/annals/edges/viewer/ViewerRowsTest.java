@@ -97,7 +97,7 @@ class ViewerRowsTest extends BrowserTest {
     }
 
     @Test
-    void whatThePageHasNoRoomForIsSaidAndReadOnFrom() throws Exception {
+    void aFullPageSaysSoAndGoesOnFromThereOnRequest() throws Exception {
         Project project = log.newProject();
         append(project, numbered(0, 1000));
         append(project, numbered(1000, 1300));
@@ -186,7 +186,7 @@ class ViewerRowsTest extends BrowserTest {
     }
 
     @Test
-    void whatArrivesWhileThePageIsPausedIsHeldUpToALimitWhichIsSaid() {
+    void aPausedPageHoldsNewRecordsUpToALimitAndSaysSo() {
         Project project = log.newProject();
         append(project, numbered(0, 3));
         try (Guarded guarded = open()) {

@@ -27,12 +27,12 @@ import java.util.stream.IntStream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 
-/** What is shown leaves the viewer as it is: as commands, files, views and on paper. */
+/** Commands, files, views and prints contain exactly what the page shows. */
 @Slow
 @QuarkusTest
 class ViewerShareTest extends BrowserTest {
 
-    /** What a shell would run, were it not quoted. */
+    /** A text that a shell would run if it were not quoted. */
     private static final String HOSTILE =
             "it's $(touch x) `id` \\ \"$ANNALS_TOKEN\" ; * 'é\n-n\u001b[31m\b\u009b0m\u202e\\x41";
 
@@ -155,12 +155,12 @@ class ViewerShareTest extends BrowserTest {
     }
 
     @Test
-    void whereTheBrowserWritesFilesAnExportStreamsIntoOneAndLeavesNothingIfItBreaksOff() throws Exception {
+    void anExportStreamsIntoAFileAndLeavesNoneIfItBreaksOff() throws Exception {
         Project project = log.newProject();
         append(project, "{\"action\": \"first\"}", "{\"action\": \"second\"}");
         try (Guarded guarded = open()) {
             Page page = guarded.page;
-            // The browser's private files are written as those are that somebody picks.
+            // The browser's private files are written like files that a reader picks.
             page.addInitScript("""
                     window.showSaveFilePicker = async ({suggestedName}) =>
                       (await navigator.storage.getDirectory()).getFileHandle(suggestedName, {create: true});""");
@@ -294,7 +294,7 @@ class ViewerShareTest extends BrowserTest {
                     assertThat(pages(paper)).isGreaterThan(2);
                     assertThat(page.locator("#rows tr")).not().hasCount(160);
 
-                    // What lies between the margins of A4, upright.
+                    // The width between the margins of A4, upright.
                     page.emulateMedia(new Page.EmulateMediaOptions().setMedia(Media.PRINT));
                     page.setViewportSize(703, 1000);
                     // The page hears of its new size with the next frame, and draws what is in sight.

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What the viewer says of the streams of a project. */
+/** The viewer's list of a project's streams. */
 @Slow
 @QuarkusTest
 class ViewerStreamsTest extends BrowserTest {

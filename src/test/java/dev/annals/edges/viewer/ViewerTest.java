@@ -445,7 +445,7 @@ class ViewerTest extends BrowserTest {
     }
 
     @Test
-    void whereTheDaysCannotBeCountedTheRestGoesOn() {
+    void thePageWorksWithoutTheCountsOfDays() {
         AuditLogFixture.Project project = log.newProject();
         append(project, LOGIN);
         try (Guarded guarded = open()) {
@@ -465,7 +465,7 @@ class ViewerTest extends BrowserTest {
     }
 
     @Test
-    void whatARecordHoldsIsShownAndNeverRun() throws Exception {
+    void theTextOfARecordIsShownAndNeverRun() throws Exception {
         AuditLogFixture.Project project = log.newProject();
         String attack = "<img src=x onerror=alert(1)><script>alert(2)</script>";
         append(project, """
@@ -615,7 +615,7 @@ class ViewerTest extends BrowserTest {
     }
 
     @Test
-    void theColoursFollowTheSystemUntilSomebodyChooses() {
+    void theColoursFollowTheSystemUntilTheReaderChooses() {
         try (Guarded guarded =
                 chromium.open(new Browser.NewContextOptions().setColorScheme(ColorScheme.DARK), service)) {
             Page page = guarded.page;

@@ -43,7 +43,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a client that keeps to the contract gets where it appends a record or a batch. */
+/** Clients that keep to the contract append records and batches. */
 @QuarkusTest
 class AppendResourceTest extends ProjectTest {
 
@@ -425,7 +425,7 @@ class AppendResourceTest extends ProjectTest {
     }
 
     @Test
-    void ofABatchOnlyWhatIsNotStoredYetIsAdded() throws Exception {
+    void aBatchAddsOnlyTheRecordsThatAreNotStored() throws Exception {
         String b = "{\"id\": \"" + UUID.randomUUID() + "\", \"action\": \"b\"}";
         String d = "{\"id\": \"" + UUID.randomUUID() + "\", \"action\": \"d\"}";
         append(d, 201);
@@ -491,7 +491,7 @@ class AppendResourceTest extends ProjectTest {
     }
 
     @Test
-    void ofDifferentRecordsWithOneIdSentAtTheSameTimeOneIsStored() throws Exception {
+    void oneOfSeveralRecordsWithOneIdSentAtTheSameTimeIsStored() throws Exception {
         UUID id = UUID.randomUUID();
 
         List<ExtractableResponse<Response>> answers =

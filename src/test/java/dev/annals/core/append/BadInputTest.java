@@ -86,7 +86,7 @@ class BadInputTest extends ProjectTest {
                 "\u0000",
                 "action=a"
             })
-    void whatIsNoJsonIsRefused(String body) {
+    void malformedJsonIsRefused(String body) {
         problem(send(body), 400, "malformed-json");
     }
 
@@ -108,7 +108,7 @@ class BadInputTest extends ProjectTest {
     @ParameterizedTest
     @ValueSource(
             strings = {"null", "true", "7", "\"a record\"", "[]", "[[]]", "[null]", "[7]", "[[{\"action\": \"a\"}]]"})
-    void whatIsNoRecordIsRefused(String body) {
+    void invalidRecordsAreRefused(String body) {
         problem(send(body), 422, "invalid-record");
         problem(send(BATCH, body.getBytes(StandardCharsets.UTF_8)), 422, "invalid-record");
         problem(send(batch(body)), 422, "invalid-record");
@@ -133,7 +133,7 @@ class BadInputTest extends ProjectTest {
                 {"records": [{"action": "a"}, {}], "x": [{"y": 1}]} | /records/1/action /x
                 {"action": "a"} | /action /records
                 """)
-    void whatIsNoBatchIsRefused(String body, String pointers) {
+    void invalidBatchesAreRefused(String body, String pointers) {
         ExtractableResponse<Response> answer =
                 problem(send(BATCH, body.getBytes(StandardCharsets.UTF_8)), 422, "invalid-record");
         assertThat(pointers(answer)).containsExactly(pointers.split(" ", -1));

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** An id that the service draws is never a reason to refuse a record, even where another writer took it before. */
+/** An id that the service draws is never a reason to refuse a record, even if another writer has it. */
 @QuarkusTest
 @OneByOne
 @WithTestResource(UnreliablePath.class)
@@ -44,7 +44,7 @@ class DrawnIdIT extends ProjectTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 3})
-    void ofARecordIsDrawnAgainAndTheAnswerNamesTheOneThatItGot(int times) throws Exception {
+    void theIdOfARecordIsDrawnAgainAndTheAnswerNamesTheNewOne(int times) throws Exception {
         ValidatableResponse answer = append(taken("record", times)).statusCode(201);
         JsonPath record = answer.header(
                         "Location", endsWith(log.feed(project.id()).get(times).toString()))
@@ -56,7 +56,7 @@ class DrawnIdIT extends ProjectTest {
     }
 
     @Test
-    void ofOneRecordOfABatchIsDrawnAgainAlone() throws Exception {
+    void onlyTheTakenIdOfABatchIsDrawnAgain() throws Exception {
         UUID own = UUID.randomUUID();
         List<UUID> ids = new ArrayList<>();
         append(batch(taken("record", 1), "{\"action\": \"b\", \"id\": \"" + own + "\"}", "{\"action\": \"c\"}"))
@@ -71,7 +71,7 @@ class DrawnIdIT extends ProjectTest {
     }
 
     @Test
-    void ofALineIsDrawnAgain() throws Exception {
+    void theIdOfALineIsDrawnAgain() throws Exception {
         String lines = taken("record", 1) + "\n{\"action\": \"b\"}\n";
         project.wrongRequest()
                 .contentType("application/x-ndjson")
@@ -85,20 +85,20 @@ class DrawnIdIT extends ProjectTest {
     }
 
     @Test
-    void ofAnAppendIsDrawnAgain() throws Exception {
+    void theIdOfAnAppendIsDrawnAgain() throws Exception {
         append(batch(taken("append", 2), "{\"action\": \"b\"}")).statusCode(201);
         assertThat(log.feed(project.id())).hasSize(4);
     }
 
     @Test
-    void isDrawnSoOftenAndNoMore() throws Exception {
+    void redrawsHaveALimit() throws Exception {
         append(taken("record", 999)).statusCode(503).body("type", equalTo("urn:annals:problem:unavailable"));
         // The first draw, and as many more as annals.append.retries allows.
         assertThat(log.feed(project.id())).hasSize(21);
     }
 
     @Test
-    void thatTheClientChoseIsRefusedWhereItIsTaken() throws Exception {
+    void aTakenIdOfTheClientIsRefused() throws Exception {
         UUID id = UUID.randomUUID();
         append("{\"id\": \"" + id + "\", " + taken("record", 1).substring(1))
                 .statusCode(409)

@@ -30,7 +30,7 @@ import org.postgresql.PGConnection;
 import org.postgresql.util.PSQLException;
 import picocli.CommandLine;
 
-/** What a login that may append to one project by plain SQL can do to others, to the feed and to its readers: nothing. */
+/** A login that may append to one project by plain SQL can harm no other project, feed or reader. */
 @QuarkusTest
 @Timeout(120)
 class HostileWriterTest {
@@ -126,7 +126,7 @@ class HostileWriterTest {
                 "create trigger t before insert on pg_temp.own for each row execute function annals.complete_record()",
                 "create trigger t after insert on pg_temp.own for each row execute function annals.keep_native_sequence()"
             })
-    void whatTheFeedsDependOnIsOutOfReach(String attack) throws SQLException {
+    void noLoginCanReachWhatFeedsDependOn(String attack) throws SQLException {
         write("create temporary table own (project_id uuid, id uuid)");
         assertRefused("42501", attack);
     }
@@ -141,7 +141,7 @@ class HostileWriterTest {
                 "recorded_by_role, 'somebody'",
                 "number_value, 1"
             })
-    void whatTheDatabaseKnowsByItselfCannotBeForged(String forged) throws SQLException {
+    void valuesThatTheDatabaseKnowsCannotBeForged(String forged) throws SQLException {
         String[] column = forged.split(", ", 2);
         assertRefused(
                 "42501",
@@ -280,7 +280,7 @@ class HostileWriterTest {
 
     @Test
     void noLockThatALoginCanTakeStopsAFeed() throws SQLException {
-        // What any login can compute: every hash of a project's id that this schema knows a function for.
+        // Any login can compute every hash of a project's id that this schema knows a function for.
         write("select pg_advisory_lock(uuid_hash_extended('" + mine + "', 4702111234474983745))");
         write("select pg_advisory_lock(hashtextextended('" + mine + "', 0))");
         granted.request()
@@ -302,7 +302,7 @@ class HostileWriterTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "x", "x,y", ",", "00000000-0000-0000-0000-000000000000"})
-    void aSettingHarmsNobodyButItsWriter(String content) throws SQLException {
+    void aSettingHarmsOnlyItsWriter(String content) throws SQLException {
         write(record(mine));
         write("select set_config('annals.unplaced_projects', '" + content + "', true)");
         try {

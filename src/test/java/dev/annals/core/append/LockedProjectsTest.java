@@ -76,7 +76,7 @@ class LockedProjectsTest {
             List<String> waiting = log.texts(WAITING);
 
             assertThat(read(free)).isEqualTo(200);
-            // Nobody has looked its token up before.
+            // This token is not cached.
             assertThat(read(new Project(free.id(), insertToken(free)))).isEqualTo(200);
             assertThat(append(free).get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
             assertThat(CompletableFuture.supplyAsync(() -> next(stream)).get(60, TimeUnit.SECONDS))

@@ -77,7 +77,7 @@ class LostAnswerIT {
 
     @ParameterizedTest
     @ValueSource(strings = {"lose-request-", "lose-answer-"})
-    void soDoAllRecordsOfACommitThatManyRequestsShare(String mark) throws Exception {
+    void allRecordsOfASharedCommitLandOnce(String mark) throws Exception {
         List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
         for (int i = 0; i < REQUESTS; i++) {
             String message = i % 10 == 5 ? mark + UUID.randomUUID() : "passes";

@@ -211,7 +211,7 @@ class NumberedRecordTest extends ProjectTest {
     }
 
     @Test
-    void aSequenceThatSomebodyHoldsDelaysOnlyRecordsThatWantItsNumbers() throws Exception {
+    void aLockedSequenceDelaysOnlyRecordsThatAskForItsNumbers() throws Exception {
         try (Connection holder = log.connectAsWriter()) {
             insert(holder, "invoice");
             CompletableFuture<Integer> numbered = CompletableFuture.supplyAsync(
@@ -369,7 +369,7 @@ class NumberedRecordTest extends ProjectTest {
     }
 
     private void awaitRowLockWaiter() throws Exception {
-        Await.until("somebody waits for the sequence", () -> log.number("""
+        Await.until("a transaction waits for the sequence", () -> log.number("""
                 select count(*) from pg_locks join pg_stat_activity using (pid)
                 where locktype = 'transactionid' and not granted and datname = current_database()
                 """) > 0);

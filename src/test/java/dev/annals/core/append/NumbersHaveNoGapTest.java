@@ -235,7 +235,7 @@ class NumbersHaveNoGapTest {
                 HttpResponse.BodyHandlers.ofString());
     }
 
-    /** What the project's records have as a number, in the order of the feed. */
+    /** Reads the numbers of the project's records, in the order of the feed. */
     private List<Long> numbers(String expression) throws SQLException {
         return log.numbers("select " + expression + " from annals.feed where action = 'numbered' and project_id = '"
                 + project.id() + "' order by sequence_id");

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
 import org.postgresql.util.PSQLException;
 
-/** ORDER, ANY WRITER, LOW CONTENTION and IMMUTABLE, for whoever writes by plain SQL in a transaction of its own. */
+/** ORDER, ANY WRITER, LOW CONTENTION and IMMUTABLE, for writers of plain SQL. */
 @BesideTheService
 class PlainSqlWriterTest {
 
@@ -93,7 +93,7 @@ class PlainSqlWriterTest {
     }
 
     @Test
-    void aTransactionThatStaysOpenAfterItsInsertDelaysNobody() throws SQLException {
+    void aTransactionThatStaysOpenAfterItsInsertDelaysNoOther() throws SQLException {
         try (Connection open = log.connectAsWriter();
                 Connection other = log.connectAsWriter()) {
             insert(open, a, "stays open");
@@ -105,7 +105,7 @@ class PlainSqlWriterTest {
         }
     }
 
-    /** As a pooler that drops the service's role would have it: the service's statement, and the trigger for everybody else. */
+    /** A pooler that drops the service's role makes the trigger for other writers run for the service's statement. */
     @Test
     void recordsThatWerePlacedByTheirOwnAppendAreNotGatheredIntoAnotherOne() throws SQLException {
         UUID append = UUID.randomUUID();
@@ -300,7 +300,7 @@ class PlainSqlWriterTest {
                 "truncate annals.%s",
                 "delete from annals.%s where false"
             })
-    void theDatabaseRefusesToChangeWhatWasWritten(String change) throws SQLException {
+    void theDatabaseRefusesToChangeRecords(String change) throws SQLException {
         try (Connection owner = log.connect()) {
             execute(
                     owner,

@@ -64,7 +64,7 @@ class QueuedAppendsIT {
     }
 
     @Test
-    void whatArrivesDuringACommitIsWrittenTogetherInTheNext() throws Exception {
+    void requestsThatArriveDuringACommitShareTheNext() throws Exception {
         holdTheFeed();
         List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
         answers.add(append("first"));

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A commit to many projects that has to wait for one of them keeps nobody else waiting. */
+/** A commit to many projects that has to wait for one of them delays no other. */
 @BesideTheService
 @Timeout(60)
 class WaitingCommitsTest {

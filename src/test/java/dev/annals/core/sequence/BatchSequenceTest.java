@@ -116,7 +116,7 @@ class BatchSequenceTest {
         assertThat(batch.next(3).await().indefinitely().stream()).containsExactly(4L, 5L, 6L);
         assertThatThrownBy(() -> batch.next().await().indefinitely()).isSameAs(exhausted);
         assertThat(calls)
-                .as("nobody asks a sequence that is known to be exhausted")
+                .as("calls for a sequence that is known to be exhausted")
                 .hasValueLessThanOrEqualTo(3);
     }
 

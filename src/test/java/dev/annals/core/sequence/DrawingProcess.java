@@ -85,7 +85,7 @@ final class DrawingProcess implements AutoCloseable {
         }
     }
 
-    /** What it calls itself at the server. */
+    /** Its application name. */
     String name() {
         return name;
     }

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
 
-/** What each kind promises, with three processes on one database. */
+/** Each kind of sequence keeps its promises with three processes on one database. */
 @BesideTheService
 class SequenceGeneratorTest {
 

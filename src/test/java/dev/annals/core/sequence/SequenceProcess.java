@@ -24,8 +24,7 @@ final class SequenceProcess implements AutoCloseable {
     static final Duration LONG = Duration.ofSeconds(30);
 
     static {
-        // Where no service does it first, the first function that Mutiny is given sets up its contexts. Two threads
-        // that do so at once get in each other's way.
+        // The first function given to Mutiny sets up its contexts, which two threads must not do at once.
         Uni.createFrom().item(1).map(number -> number).await().indefinitely();
     }
 
@@ -64,7 +63,7 @@ final class SequenceProcess implements AutoCloseable {
                 new SequentialGuid());
     }
 
-    /** What it calls itself at the server. */
+    /** Its application name. */
     String name() {
         return name;
     }

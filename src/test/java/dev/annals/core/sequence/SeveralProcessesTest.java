@@ -16,7 +16,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What the kinds promise where the processes are real: JVMs of their own, one of which is ended by SIGKILL. */
+/** The kinds keep their promises with processes that are JVMs of their own, one of which is ended by SIGKILL. */
 @QuarkusTest
 @Timeout(180)
 class SeveralProcessesTest {

@@ -2,9 +2,12 @@
 --
 -- :known  text[]  transactions to return while they last, even if no session waits for them
 --
--- At least one row. Of the schema: owner text; missing text, the roles that the owner lacks, or null. Of each holder: pid integer;
--- transaction text; project_id uuid and login text, null if no session waits; is_waiting boolean, whether the holder itself waits
--- for a feed's lock.
+-- At least one row:
+--   owner text                     the owner of the schema
+--   missing text                   the roles that the owner lacks, or null
+--   pid integer, transaction text  a holder; null without one
+--   project_id uuid, login text    null if no session waits for the holder
+--   is_waiting boolean             whether the holder itself waits for a feed's lock
 select pg_catalog.quote_ident(schema.owner) as owner, schema.missing, holder.*
 from (
   select pg_get_userbyid(nspowner) as owner, (

@@ -80,7 +80,7 @@ class FollowerTest {
     }
 
     @Test
-    void whatCouldNotBeSavedComesAgain() throws Exception {
+    void recordsThatCouldNotBeSavedAreReadAgain() throws Exception {
         Follower<Integer> follower = new Follower<>(this::read, kept);
         follower.step();
         kept.fails = true;

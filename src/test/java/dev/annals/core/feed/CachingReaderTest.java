@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** The ends of feeds come from memory, and nobody can tell. */
+/** Pages from memory equal pages from the database. */
 @QuarkusTest
 class CachingReaderTest extends FeedTest {
 
@@ -26,7 +26,7 @@ class CachingReaderTest extends FeedTest {
     MeterRegistry metrics;
 
     @Test
-    void whoPollsTheEndOfAFeedCostsNoRead() {
+    void aPollAtTheEndOfAFeedReadsNoPage() {
         feed.append(20);
         Page first = becomeKnown();
         Page halfway = feed.page(FeedClient.FEED + "?limit=10");
@@ -58,7 +58,7 @@ class CachingReaderTest extends FeedTest {
     }
 
     @Test
-    void whatWasCommittedBeforeThePollIsInIt() throws Exception {
+    void aPollShowsEveryRecordCommittedBeforeIt() throws Exception {
         feed.append(1);
         becomeKnown();
         AtomicBoolean done = new AtomicBoolean();
@@ -101,7 +101,7 @@ class CachingReaderTest extends FeedTest {
         assertThat(feed.page(FeedClient.FEED).sequenceIds()).isEmpty();
     }
 
-    /** Reads until the end of the feed comes from memory. The first page of a service is never kept. */
+    /** Reads until the end of the feed comes from memory. The first page after a start is never cached. */
     private Page becomeKnown() {
         double kept = pages("memory");
         Page page;

@@ -25,7 +25,7 @@ final class Connections implements AutoCloseable {
     private final URI service;
     private final List<Answer> answers = new CopyOnWriteArrayList<>();
 
-    /** What one connection has received. */
+    /** The bytes that one connection has received. */
     private static final class Answer {
         private final StringBuilder text = new StringBuilder();
 
@@ -42,7 +42,7 @@ final class Connections implements AutoCloseable {
         this.service = service;
     }
 
-    /** So many connections, or fewer where the system allows fewer open files: each takes two, one at either end. */
+    /** This many connections, or fewer if the system limits open files: a connection takes two, one at either end. */
     static int atMost(int wanted) {
         if (ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system) {
             long left = system.getMaxFileDescriptorCount() - system.getOpenFileDescriptorCount() - MARGIN;
@@ -74,7 +74,7 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    /** How many of the connections have received this text. */
+    /** Counts the connections that have received this text. */
     int received(String text) {
         return (int) answers.stream().filter(answer -> answer.has(text)).count();
     }

@@ -19,12 +19,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A cursor is taken only where it belongs. */
+/** A cursor is valid only in its own feed. */
 @QuarkusTest
 @SuppressWarnings("OrphanedFormatString") // paths are percent-encoded
 class CursorTest extends FeedTest {
 
-    /** Ways to read from a cursor: each goes through a statement of its own. */
+    /** Requests that read by different statements. */
     private static final String[] QUERIES = {"", "&action=a", "&order=desc", "&order=desc&action=a"};
 
     @BeforeEach
@@ -38,7 +38,7 @@ class CursorTest extends FeedTest {
     }
 
     @Test
-    void aCursorTellsItsSequenceIdAndComesBackAsTheSame() {
+    void theTextOfACursorContainsItsSequenceIdAndParsesToAnEqualCursor() {
         UUID projectId = UUID.randomUUID();
         UUID recordId = UUID.randomUUID();
         Cursor cursor = Cursor.behind(projectId, 10_225, recordId, 7);
@@ -106,7 +106,7 @@ class CursorTest extends FeedTest {
                 "1;drop table audit_record",
                 "<script>"
             })
-    void whatIsNoCursorIsRefused(String text) {
+    void otherTextsAreRefused(String text) {
         String encoded = URLEncoder.encode(text, StandardCharsets.UTF_8);
         for (String query : QUERIES) {
             assertRefused(encoded + query, 400, "invalid-cursor");

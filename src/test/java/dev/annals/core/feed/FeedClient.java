@@ -16,12 +16,12 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Writes to a project's feed and reads it, following its links as they stand. */
+/** Writes to a project's feed, and reads it by its links. */
 public record FeedClient(AuditLogFixture.Project project) {
 
     public static final String FEED = "/v1/project-logs";
 
-    /** One page, its links checked. Read once: each path of REST Assured's would be compiled as a script of its own. */
+    /** One page with checked links. Parsed once, because REST Assured compiles a script for each path. */
     public record Page(
             ExtractableResponse<Response> answer,
             List<Map<String, Object>> records,
@@ -49,7 +49,7 @@ public record FeedClient(AuditLogFixture.Project project) {
         }
     }
 
-    /** Appends records of one request, each given as its JSON. */
+    /** Appends JSON records in one request. */
     public void append(String... records) {
         project.request()
                 .contentType("application/json")
@@ -59,14 +59,14 @@ public record FeedClient(AuditLogFixture.Project project) {
                 .statusCode(201);
     }
 
-    /** Appends so many records in one request. */
+    /** Appends this many records in one request. */
     public void append(int count) {
         append(IntStream.range(0, count).mapToObj(i -> "{\"action\": \"a\"}").toArray(String[]::new));
     }
 
-    /** Reads the page at a path or URL, and checks that the headers say what the body says. */
+    /** Reads the page at a path or URL, and checks that headers and body agree. */
     public Page page(String url) {
-        // The contract's validator takes no percent-encoded times, so that requests cannot be held against it.
+        // Only the answer is validated: the validator of the contract refuses percent-encoded times.
         ExtractableResponse<Response> answer =
                 project.wrongRequest().get(url).then().statusCode(200).extract();
         Page page = Page.of(answer);

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Links lead where the client came from. The tests' requests come from the loopback address, a trusted proxy's. */
+/** Links begin with the address that the client used. The tests' requests come from the loopback address, as from a trusted proxy. */
 @QuarkusTest
 @SuppressWarnings("OrphanedFormatString") // queries are percent-encoded
 class FeedLinksTest extends FeedTest {
@@ -121,7 +121,7 @@ class FeedLinksTest extends FeedTest {
                 "X-Forwarded-Prefix|/../b",
                 "X-Forwarded-Prefix|//b",
             })
-    void whatIsNotWellFormedBeginsNoLink(String name, String value) {
+    void aMalformedHeaderBeginsNoLink(String name, String value) {
         String own = "http://localhost:" + service.getPort();
         assertLinksBeginWith(own, Map.of(name, value));
     }
@@ -198,7 +198,7 @@ class FeedLinksTest extends FeedTest {
     }
 
     @Test
-    void whatNoUrlCanBeMadeForIsNotStored() throws IOException {
+    void aRecordForWhichNoUrlCanBeMadeIsNotStored() throws IOException {
         String answer = exchange(
                 "POST " + FEED + " HTTP/1.1\r\nHost: [::1\r\nAuthorization: Bearer " + project.token()
                         + "\r\nContent-Type: application/json\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{\"action\": \"a\"}");

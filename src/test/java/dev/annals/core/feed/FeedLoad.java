@@ -42,10 +42,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A load of writers and readers on three projects: 8 writers over REST, 8 by plain SQL (which hold their transactions
- * open, roll back, use savepoints, write two projects), 6 readers that follow {@code poll_more} without pause; or, where it
- * is {@link #live}, 9 readers that poll, wait and listen to streams, whose connections are cut at random. It keeps account
- * of what was committed and of what each reader saw.
+ * A load of writers and readers on three projects. 8 writers use REST and 8 use plain SQL: these hold their transactions open,
+ * roll back, use savepoints, and write two projects. 6 readers follow {@code poll_more} without pause. With {@link #live}, 9
+ * readers poll, wait and listen to streams, and their connections are cut at random. It records what was committed and what each
+ * reader saw.
  */
 public final class FeedLoad {
 
@@ -63,14 +63,14 @@ public final class FeedLoad {
     private final boolean tolerateBrokenConnections;
     private final boolean checkVisible;
     private final HttpClient http = newClient();
-    // A request that is broken off may take down the connection of the next one of the same client.
+    // A separate client, because an aborted request may break the connection of the next one.
     private final HttpClient cutting = newClient();
     private final ObjectMapper json = new ObjectMapper();
     private final Map<UUID, Set<UUID>> committed = new HashMap<>();
-    /** Records whose transaction broke while it committed: they may be there or not. */
+    /** Records whose transaction broke while it committed: they may exist or not. */
     private final Set<UUID> unsure = ConcurrentHashMap.newKeySet();
 
-    /** The last sequence id of each project, once everything is written. */
+    /** The last sequence id of each project after all writes. */
     private final Map<UUID, Long> heads = new ConcurrentHashMap<>();
 
     private final List<Reader> readers = new ArrayList<>();
@@ -106,8 +106,8 @@ public final class FeedLoad {
     }
 
     /**
-     * A load on many projects by several instances of the service, each with transactions of many projects. They, REST
-     * writers and plain SQL writers take the projects in opposite orders, and now and then two instances write one record.
+     * A load on many projects by several instances of the service, each with transactions of many projects. All writers lock the
+     * projects in opposite orders, and now and then two instances write one record.
      */
     static FeedLoad ofManyProjects(
             AuditLogFixture log,
@@ -120,7 +120,7 @@ public final class FeedLoad {
         return load;
     }
 
-    /** A load whose readers are one a project and way, and lose their connections at random. */
+    /** A load with one reader per project and kind of request. The readers lose their connections at random. */
     public static FeedLoad live(AuditLogFixture log, URI service) {
         FeedLoad load = new FeedLoad(log, service, false, false);
         load.readers.clear();
@@ -136,7 +136,7 @@ public final class FeedLoad {
         return HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     }
 
-    /** In which way a reader follows a feed. */
+    /** The requests by which a reader follows a feed. */
     private enum Way {
         POLL,
         CUT_POLL,
@@ -148,7 +148,7 @@ public final class FeedLoad {
         return projects;
     }
 
-    /** A reader's way through a feed. */
+    /** A reader that follows one feed. */
     private static final class Reader {
         final Project project;
         final int limit;
@@ -173,7 +173,7 @@ public final class FeedLoad {
         }
     }
 
-    /** Runs writers until it is enough, with something else beside them; then lets the readers come to the end. */
+    /** Runs the writers and something beside them until there are enough records, then lets the readers reach the end. */
     public void run(BooleanSupplier enough, Runnable beside) throws Exception {
         ExecutorService threads = Executors.newCachedThreadPool();
         try {
@@ -223,12 +223,12 @@ public final class FeedLoad {
         }
     }
 
-    /** How many records were committed, as far as the writers know. */
+    /** The number of records that the writers know to be committed. */
     public int committedRecords() {
         return committed.values().stream().mapToInt(Set::size).sum();
     }
 
-    /** Every reader has every committed record exactly once, in sequence order, 1 … n without a gap. */
+    /** Requires that each reader has each committed record once, in sequence order, 1 … n without a gap. */
     public void checkReaders() throws SQLException {
         for (Reader reader : readers) {
             String name = reader.way + " reader with limit " + reader.limit;
@@ -237,7 +237,7 @@ public final class FeedLoad {
                     .isEqualTo(LongStream.rangeClosed(1, reader.sequenceIds.size())
                             .boxed()
                             .toList());
-            // AssertJ would look through one collection for each element of the other.
+            // AssertJ would search one collection for each element of the other.
             Set<UUID> read = new HashSet<>(reader.ids);
             assertThat(reader.ids)
                     .as(name + ": records read, repeated ones too")
@@ -247,10 +247,9 @@ public final class FeedLoad {
             assertThat(skipped).as(name + ": records skipped").isEmpty();
             read.removeAll(committed.get(reader.project.id()));
             read.removeAll(unsure);
-            assertThat(read).as(name + ": records that nobody committed").isEmpty();
+            assertThat(read).as(name + ": records that were not committed").isEmpty();
         }
-        // The planner takes projects that no statistics know for empty ones, and reads all of such a feed for each
-        // place.
+        // Without statistics the planner takes a project for empty, and reads its whole feed for each place.
         try (Connection connection = log.connect();
                 Statement analyze = connection.createStatement()) {
             analyze.execute("analyze annals.audit_record, annals.append, annals.feed_segment");
@@ -266,7 +265,7 @@ public final class FeedLoad {
         }
     }
 
-    /** How many committed records some reader never saw. */
+    /** The number of committed records that at least one reader never saw. */
     int skippedRecords() {
         Set<UUID> skipped = ConcurrentHashMap.newKeySet();
         for (Reader reader : readers) {
@@ -278,7 +277,7 @@ public final class FeedLoad {
         return skipped.size();
     }
 
-    /** How often each reader's connection was cut. */
+    /** The number of cut connections of each reader. */
     public List<Integer> cuts() {
         return readers.stream().map(reader -> reader.cuts.get()).toList();
     }
@@ -305,7 +304,7 @@ public final class FeedLoad {
         }
     }
 
-    /** Asks for a page and cuts the connection, before or after the answer. */
+    /** Requests a page and cuts the connection before or after the answer. */
     private void breakOff(Reader reader, String url) throws Exception {
         HttpRequest request = HttpRequest.newBuilder(URI.create(url))
                 .header("Authorization", "Bearer " + reader.project.token())
@@ -316,7 +315,7 @@ public final class FeedLoad {
         reader.cuts.incrementAndGet();
     }
 
-    /** Listens to streams, one after the other, each broken off at random. */
+    /** Listens to one stream after the other, and cuts each at random. */
     private Void listen(Reader reader) throws Exception {
         String lastId = "";
         while (goesOn(reader)) {
@@ -343,7 +342,7 @@ public final class FeedLoad {
         return null;
     }
 
-    /** Also ends where the load has failed: a stream brings heartbeats for ever. */
+    /** Also ends after the load has failed, because a stream sends heartbeats for ever. */
     private boolean goesOn(Reader reader) {
         return !over && !reader.hasRead(heads.get(reader.project.id()));
     }
@@ -369,7 +368,7 @@ public final class FeedLoad {
         return null;
     }
 
-    /** Appends to many projects at a time, in any order; one of the records is written by the other instance, too. */
+    /** Appends to many projects at a time, in any order. The other instance also writes one of the records. */
     private Void writeByInstance(OtherInstance instance, OtherInstance other) throws Exception {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         while (writing) {

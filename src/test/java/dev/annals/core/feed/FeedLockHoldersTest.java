@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Which sessions {@code annals.end_feed_lock_holder()} ends for the service: those that hold up a feed, and no others. */
+/** {@code annals.end_feed_lock_holder()} ends the sessions that block a feed, and no others. */
 @BesideTheService
 @Timeout(120)
 class FeedLockHoldersTest {
@@ -37,7 +37,7 @@ class FeedLockHoldersTest {
         project = schema.insertProject();
         schema.runEach(
                 "create role " + login + " login password 'secret'",
-                // So that one statement takes the lock, as its own trigger lets it do.
+                // With immediate constraints, one statement takes the lock.
                 "grant usage on schema annals to " + login,
                 "grant select, update on annals.project to " + login);
         holder = DriverManager.getConnection(schema.database().jdbcUrl(), login, "secret");
@@ -153,7 +153,7 @@ class FeedLockHoldersTest {
                 .get(0);
     }
 
-    /** As the service's role, in a transaction of its own. */
+    /** Runs as the service's role, in a transaction of its own. */
     private String end(String pid, String transaction) throws SQLException {
         try (Connection service = schema.connect()) {
             SqlFixture.execute(service, "set role annals_service");

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a monitor sees of a transaction that keeps the lock of a feed. */
+/** Metrics show a transaction that keeps the lock of a feed. */
 @QuarkusTest
 @Timeout(120)
 class FeedLockWatchTest {

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A writer whose own trigger holds the lock of its feed at COMMIT loses its session, where the operator wants that. */
+/** A writer whose own trigger holds the lock of its feed at COMMIT loses its session, if the operator set the limit. */
 @Timeout(300)
 class FeedLockWatchdogIT {
 
@@ -45,7 +45,7 @@ class FeedLockWatchdogIT {
     @Test
     void aWriterThatSleepsAtItsCommitIsEndedOnceTheOwnerMayDoThat() throws Exception {
         String ownerName = "annals_test_owner_" + suffix;
-        // Makes the roles of the schema in this cluster.
+        // Creates the roles of the schema in this cluster.
         TestDatabase.createMigratedDatabase();
         DatabaseUrl empty = TestDatabase.createDatabase();
         SqlFixture superuser = SqlFixture.on(empty);
@@ -66,7 +66,7 @@ class FeedLockWatchdogIT {
                 Connection ownSession = owner.connect()) {
             UUID held = grantedProject(owner);
             UUID slow = grantedProject(owner);
-            // As a session of the service itself that is slow.
+            // A slow session of the service itself.
             AuditLogFixture.lockFeed(ownSession, slow);
             Future<?> waitsForTheService = committed(empty, slow);
             Future<?> sleeping = commits.submit(sleepAtCommit(empty, held));
@@ -116,7 +116,7 @@ class FeedLockWatchdogIT {
             UUID held = grantedProject(superuser);
             superuser.runEach(
                     "alter role all set synchronous_commit = local",
-                    // So that the service's sessions have it, too.
+                    // Ends the service's sessions, so that new ones have the role.
                     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'annals'",
                     "alter system set synchronous_standby_names = 'absent'",
                     "select pg_reload_conf()");
@@ -124,7 +124,7 @@ class FeedLockWatchdogIT {
             Await.until("it waits", () -> waitingForAStandby(superuser) == 1);
             Future<?> behind = committed(url, replicated);
             Await.until("another one waits behind it", () -> superuser.number(SqlFixture.WAITING_COMMITS) == 1);
-            // Of two, the second one is seen for the first time when the commit above has long been overdue.
+            // The watchdog first sees the second session when the commit above is long overdue.
             for (int i = 0; i < 2; i++) {
                 Future<?> sleeping = commits.submit(sleepAtCommit(url, held));
                 Await.until("a writer sleeps", () -> sleepers(superuser) == 1);

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** NEVER SKIP and VISIBLE: the test that matters most, and the proof that it would notice. */
+/** NEVER SKIP and VISIBLE: the most important test, and a test that it can fail. */
 @QuarkusTest
 class FeedNeverSkipsTest {
 
@@ -78,12 +78,12 @@ class FeedNeverSkipsTest {
         }
     }
 
-    /** With numbers given out at the insert, as an identity column gives them, the same load must find the feed broken. */
+    /** If ids are assigned at the insert, as by an identity column, the load must find the feed broken. */
     @Test
     void theSameLoadLosesRecordsWhereTheTriggerIsReplacedByAnIdentityColumn() throws Exception {
         String deferred = replaceTriggerByIdentity();
         try {
-            // A busy machine may need more than one try until two transactions overlap in the wrong way.
+            // Two transactions must overlap in the wrong order, which may take more than one try.
             FeedLoad load = brokenLoad();
             for (int tries = 1; load.skippedRecords() == 0 && tries < 50; tries++) {
                 load = brokenLoad();
@@ -138,7 +138,7 @@ class FeedNeverSkipsTest {
     }
 
     private void execute(String statements) throws SQLException {
-        // in the order of the service's statements, so that none of them waits for this one and this one for it
+        // in the order of the service's statements, which avoids deadlocks
         log.run("lock table annals.append, annals.audit_record in access exclusive mode", statements);
     }
 }

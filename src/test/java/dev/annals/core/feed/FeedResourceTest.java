@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Reading page by page. */
+/** Clients read a feed page by page. */
 @QuarkusTest
 @SuppressWarnings("OrphanedFormatString") // queries are percent-encoded
 class FeedResourceTest extends FeedTest {
@@ -73,7 +73,7 @@ class FeedResourceTest extends FeedTest {
         assertThat(log.checkFeed(project.id())).isEqualTo(320 + limit + 1);
     }
 
-    /** 320 records: over HTTP alone and in arrays, by plain SQL one by one and many in a statement. */
+    /** Appends 320 records: over HTTP one by one and in arrays, by plain SQL one by one and many per statement. */
     private void writeInManyWays() throws Exception {
         feed.append(1);
         feed.append(260);
@@ -111,7 +111,7 @@ class FeedResourceTest extends FeedTest {
     }
 
     @Test
-    void theSameCursorAlwaysGivesTheSameContinuation() {
+    void aCursorAlwaysGivesTheSameContinuation() {
         feed.append(10);
         Page first = feed.page(FEED + "?limit=3");
         Page once = feed.page(first.next());
@@ -381,7 +381,7 @@ class FeedResourceTest extends FeedTest {
                 .hasSize(3);
     }
 
-    /** What is ahead, and what lies back too far, is seen by the clock of each look, not by that of the request. */
+    /** Each read takes the range of {@code last:} from its own time, not from the time of the request. */
     @Test
     void theLastSecondsMoveOnWhileAClientWaits() throws Exception {
         CompletableFuture<List<Long>> poll = CompletableFuture.supplyAsync(

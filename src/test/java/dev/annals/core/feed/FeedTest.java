@@ -3,7 +3,7 @@ package dev.annals.core.feed;
 import dev.annals.ProjectTest;
 import org.junit.jupiter.api.BeforeEach;
 
-/** The same with a client of the feed. */
+/** A test with a client of a project's feed. */
 public abstract class FeedTest extends ProjectTest {
 
     protected FeedClient feed;

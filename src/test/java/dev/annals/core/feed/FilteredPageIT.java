@@ -18,13 +18,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A filtered page looks at {@value SmallPages#SCAN_LIMIT} records: it comes back short or empty, and never skips. */
+/** A filtered page scans {@value SmallPages#SCAN_LIMIT} records: it may be short or empty, and never skips. */
 @QuarkusTest
 @OneByOne
 @TestProfile(SmallPages.class)
 class FilteredPageIT extends FeedTest {
 
-    /** Which of 100 records pass: some close together, some with long gaps between, the first and the last but one. */
+    /** The records that pass, of 100: some close together, some far apart, the first and the last but one. */
     private static final List<Long> RARE = List.of(1L, 2L, 3L, 9L, 30L, 31L, 32L, 33L, 34L, 35L, 36L, 60L, 99L);
 
     @BeforeEach
@@ -32,7 +32,7 @@ class FilteredPageIT extends FeedTest {
         String[] records = IntStream.rangeClosed(1, 100)
                 .mapToObj(i -> RARE.contains((long) i) ? "{\"action\": \"rare\"}" : "{\"action\": \"common\"}")
                 .toArray(String[]::new);
-        // appends of many sizes, so that pages begin and end inside of them
+        // appends of many sizes, so that pages begin and end inside an append
         int from = 0;
         for (int size : List.of(1, 1, 1, 2, 3, 40, 1, 7, 30, 14)) {
             feed.append(Arrays.copyOfRange(records, from, from + size));

@@ -80,7 +80,7 @@ class HonestCursorTest {
         assertThat(log.checkFeed(project.id())).isEqualTo(2);
     }
 
-    /** Its check value binds the placing of its record, and a record that is sent again is placed again. */
+    /** The check value depends on the mark of the place, and a record that is sent again gets a new mark. */
     @Test
     void aReaderIsToldSoThoughTheRecordThatItReadLastWasSentAgainAndStandsAtItsPlace() throws Exception {
         AuditLogFixture.Project project = log.newProject();
@@ -119,7 +119,7 @@ class HonestCursorTest {
 
     private static void copyDatabase(DatabaseUrl source, String name) throws SQLException {
         String sourceName = nameOf(source);
-        // PostgreSQL copies only a database that nobody is connected to, and the service may reconnect at any time.
+        // PostgreSQL copies only a database without connections, and the service may reconnect at any time.
         for (int attempt = 1; ; attempt++) {
             try {
                 SqlFixture.on(source.withDatabase("postgres"))
@@ -140,7 +140,7 @@ class HonestCursorTest {
         String name = nameOf(database);
         SqlFixture.on(database.withDatabase("postgres"))
                 .runEach("drop database " + name + " with (force)", "alter database " + backup + " rename to " + name);
-        // Another database signs the logs now, which the operator would have to confirm. Tests that follow use them.
+        // Another database signs the logs now, which the operator would have to confirm. Later tests use the logs.
         SqlFixture.on(database).run("update annals.merkle_log set halted = null, incarnation = null");
     }
 
@@ -150,7 +150,7 @@ class HonestCursorTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", " ", "x", "-1", "007", "1\r\nAnnals-Sequence-Id: 1"})
-    void whatIsNoSequenceIdIsRefused(String seen) throws IOException {
+    void otherTextsThanASequenceIdAreRefused(String seen) throws IOException {
         try (RawConnection connection = new RawConnection()) {
             assertThat(connection
                             .send("GET " + FEED + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "

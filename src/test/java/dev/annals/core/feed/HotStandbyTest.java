@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A hot standby shows, at every moment, a prefix of each feed. */
+/** A hot standby always shows a prefix of each feed. */
 @BesideTheService
 @Timeout(300)
 class HotStandbyTest {
@@ -103,7 +103,7 @@ class HotStandbyTest {
         assertSound(servers.standby());
     }
 
-    /** Transactions of several sizes, some of which are rolled back, until the standby was seen at several lengths. */
+    /** Commits and rolls back transactions of several sizes, until the standby has been seen at several lengths. */
     private Void write(int writer) throws SQLException {
         try (Connection connection = servers.primary().url("postgres").connect()) {
             connection.setAutoCommit(false);
@@ -121,7 +121,7 @@ class HotStandbyTest {
         return null;
     }
 
-    /** The records in the order of their sequence ids, which have to be 1 to n. */
+    /** The records in the order of their sequence ids, which must be 1 to n. */
     private List<UUID> feed(Connection connection) throws SQLException {
         List<UUID> ids = new ArrayList<>();
         try (Statement statement = connection.createStatement();

@@ -44,7 +44,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Long polls and streams: as whole as pages, and at once. */
+/** Long polls and streams deliver each record of the feed once, in order, at once. */
 @QuarkusTest
 @OneByOne
 @TestProfile(LiveLimits.class)
@@ -64,7 +64,7 @@ class LiveFeedIT extends FeedTest {
     private final ExecutorService threads = Executors.newCachedThreadPool();
 
     @AfterEach
-    void nobodyIsLeftWaiting() throws Exception {
+    void noClientIsLeftWaiting() throws Exception {
         threads.shutdownNow();
         until(() -> gauge("annals.live.waits") == 0 && gauge("annals.live.streams") == 0);
     }
@@ -80,7 +80,7 @@ class LiveFeedIT extends FeedTest {
     }
 
     @Test
-    void aWaitIsAnsweredByAnAppendOfTheSameInstanceThoughNobodyLooksAtHeads() throws Exception {
+    void anAppendAnswersTheWaitsOfItsInstanceWithoutAReadOfHeads() throws Exception {
         String end = feed.page(FEED).pollMore();
         Future<Page> waiting = waiting(end + "&wait=60");
         feed.append(1);
@@ -93,7 +93,7 @@ class LiveFeedIT extends FeedTest {
         Future<Page> filtered = waiting(FEED + "?wait=60&action=b");
         insert(project, "a", 1);
         assertThat(any.get(20, TimeUnit.SECONDS).sequenceIds()).containsExactly(1L);
-        // More than a page looks at, too.
+        // Also more than a page scans.
         insert(project, "a", 2 * LiveLimits.SCAN_LIMIT + 10);
         assertThat(filtered).isNotDone();
         insert(project, "b", 1);
@@ -142,7 +142,7 @@ class LiveFeedIT extends FeedTest {
                     .statusCode(400)
                     .extract();
             assertThat(answer.<String>path("type")).as(query).isEqualTo("urn:annals:problem:invalid-parameter");
-            // A stream has no order to begin with.
+            // A stream has no parameter order.
             String wrong = path.equals(STREAM) && query.contains("order") ? "order" : "wait";
             assertThat(answer.<String>path("parameter")).as(query).isEqualTo(wrong);
         }
@@ -221,7 +221,7 @@ class LiveFeedIT extends FeedTest {
         "/v1/project-logs/stream, application/json, /v1/project-logs",
         "/v1/project-logs/stream, text/html, text/event-stream",
     })
-    void whatIsNotAcceptableIsToldWhereItIs(String path, String accept, String told) {
+    void aRefusalOfAMediaTypeNamesTheOtherAddress(String path, String accept, String told) {
         ExtractableResponse<Response> answer = project.wrongRequest()
                 .accept(accept)
                 .get(path)
@@ -250,7 +250,7 @@ class LiveFeedIT extends FeedTest {
         }
     }
 
-    /** The record as a page has it. */
+    /** The record as on a page. */
     private String record(long sequenceId) {
         String page = project.request()
                 .get(FEED + "?limit=1&cursor=" + (sequenceId - 1))
@@ -299,7 +299,7 @@ class LiveFeedIT extends FeedTest {
         }
     }
 
-    /** Counted from the last thing that was sent, and not from the last time that nothing had to be. */
+    /** The heartbeat counts from the last write, not from the last heartbeat. */
     @Test
     void aStreamIsNeverSilentForMuchLongerThanAHeartbeat() throws Exception {
         long shortest = Long.MAX_VALUE;
@@ -308,14 +308,14 @@ class LiveFeedIT extends FeedTest {
             for (int round = 0; round < 5; round++) {
                 assertThat(stream.next().comment()).as("a heartbeat").isTrue();
                 feed.append(1);
-                // Another heartbeat may come before it where the machine is busy.
+                // On a busy machine another heartbeat may precede it.
                 assertThat(stream.nextEvent().event()).isEqualTo("record");
                 long silentSince = System.nanoTime();
                 assertThat(stream.next().comment()).as("a heartbeat").isTrue();
                 shortest = Math.min(shortest, System.nanoTime() - silentSince);
             }
         }
-        // Compared with the setting; a machine that is busy delays some of them.
+        // Compared with the setting, because a busy machine delays some of them.
         assertThat(Duration.ofNanos(shortest))
                 .isLessThan(LiveLimits.HEARTBEAT.multipliedBy(3).dividedBy(2));
     }
@@ -346,7 +346,7 @@ class LiveFeedIT extends FeedTest {
     }
 
     @Test
-    void aClientThatNeverReadsLosesItsConnectionAndDelaysNobody() throws Exception {
+    void aClientThatNeverReadsLosesItsConnectionAndDelaysNoOtherClient() throws Exception {
         insertLarge(400);
         try (Socket lazy = new Socket()) {
             lazy.setReceiveBufferSize(4096);
@@ -364,7 +364,7 @@ class LiveFeedIT extends FeedTest {
         }
     }
 
-    /** Records of 60 kB each, which are several times what the system buffers for a connection. */
+    /** Records of 60 kB each, together several times what the system buffers for a connection. */
     private void insertLarge(int count) throws SQLException {
         try (Connection connection = log.connectAsWriter();
                 PreparedStatement insert =
@@ -378,7 +378,7 @@ class LiveFeedIT extends FeedTest {
     }
 
     @Test
-    void thousandsWhoWaitTakeNoConnectionEachAndOneLookAtHeadsATickForAll() throws Exception {
+    void thousandsOfWaitingClientsShareOneReadOfHeadsPerTickAndHoldNoConnection() throws Exception {
         int clients = Connections.atMost(2 * LiveLimits.PROJECT_WAITS);
         assertThat(clients)
                 .as("connections, two open files each: raise ulimit -n")
@@ -389,10 +389,11 @@ class LiveFeedIT extends FeedTest {
             connections.open(clients - clients / 2, waitRequest(other));
             until(() -> gauge("annals.live.waits") == clients);
             until(() -> activeConnections() <= 2);
-            // A client counts as waiting from its first read on.
+            // A client counts as waiting from its first read on. Reads are over when heads are read without a page.
             until(() -> {
                 long before = count("annals.live.pages");
-                Thread.sleep(100);
+                long ticks = count("annals.live.heads");
+                until(() -> count("annals.live.heads") >= ticks + 4);
                 return count("annals.live.pages") == before;
             });
             long looks = count("annals.live.heads");
@@ -407,7 +408,7 @@ class LiveFeedIT extends FeedTest {
             feed.append(1);
             insert(other, "b", 1);
             until(() -> connections.received("\"sequence_id\":1,") == clients);
-            // On a busy machine, a look may wake some again before they are answered. They must see what it saw.
+            // On a busy machine a tick may wake some clients again before they are answered; they then read once more.
             assertThat(count("annals.live.pages") - pages)
                     .as("one read per project and change")
                     .isBetween(2L, 2 * (1 + count("annals.live.heads") - looksBefore));
@@ -417,7 +418,7 @@ class LiveFeedIT extends FeedTest {
         long looks = count("annals.live.heads");
         Thread.sleep(4 * LiveLimits.TICK_MILLIS);
         assertThat(count("annals.live.heads") - looks)
-                .as("looks while nobody waits")
+                .as("reads of heads without a waiting client")
                 .isLessThanOrEqualTo(1);
     }
 
@@ -438,7 +439,7 @@ class LiveFeedIT extends FeedTest {
     }
 
     @Test
-    void oneStreamMoreThanTheLimitIsTurnedAwayAndThoseWithinItAllHaveTheRecord() throws Exception {
+    void aStreamBeyondTheLimitIsRefusedAndTheOthersAllGetTheRecord() throws Exception {
         Project other = log.newProject();
         int beyond = LiveLimits.STREAMS - LiveLimits.PROJECT_STREAMS;
         try (Connections connections = new Connections(service)) {
@@ -463,7 +464,7 @@ class LiveFeedIT extends FeedTest {
     }
 
     @Test
-    void oneWaitMoreThanTheLimitOfAProjectIsTurnedAway() throws Exception {
+    void aWaitBeyondTheLimitOfAProjectIsRefused() throws Exception {
         int limit = LiveLimits.PROJECT_WAITS;
         assumeTrue(Connections.atMost(limit) == limit, 2 * limit + " open files more are not allowed: raise ulimit -n");
         try (Connections connections = new Connections(service)) {

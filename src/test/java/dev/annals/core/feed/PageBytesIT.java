@@ -29,13 +29,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** However large records are, a page of them has a bounded number of bytes, and no record is skipped for it. */
+/** A page of large records has a bounded number of bytes and skips none. */
 @QuarkusTest
 @OneByOne
 @TestProfile(SmallPages.class)
 class PageBytesIT extends FeedTest {
 
-    /** What a page has beside its records. */
+    /** Bytes of a page besides its records. */
     private static final int FRAME_BYTES = 2_048;
 
     private static final int RECORDS = 28;
@@ -48,7 +48,7 @@ class PageBytesIT extends FeedTest {
 
     @BeforeEach
     void writeRecordsOfEverySize() throws SQLException {
-        // The ids are random, so that the order of the index is not the feed's.
+        // Random ids, so that the order of the index differs from the feed's.
         try (Connection connection = log.connect();
                 PreparedStatement insert = connection.prepareStatement("""
                         insert into annals.audit_record (project_id, id, action, actor_name, message, metadata)
@@ -134,7 +134,7 @@ class PageBytesIT extends FeedTest {
         assertThat(page.next()).isEqualTo(page.pollMore());
     }
 
-    /** A page cuts between records and never inside of one. */
+    /** A page ends between records, never inside one. */
     private void assertIsWhole(Map<String, Object> record) {
         int i = Integer.parseInt(record.get("sequence_id").toString());
         String message = (String) record.get("message");

@@ -15,13 +15,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A page takes memory as it grows, and is shorter where its project has no more. */
+/** A page takes memory as it grows, and is shorter if its project has no more. */
 @QuarkusTest
 class PageMemoryTest extends FeedTest {
 
     private static final int RECORDS = 60;
     private static final int LIMIT = 30;
-    /** What a page of so many records begins with. */
+    /** Bytes that a page of so many records reserves first. */
     private static final long FIRST = 1_048_576 + LIMIT * 8_192;
 
     @Inject
@@ -29,8 +29,8 @@ class PageMemoryTest extends FeedTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "&start=0001-01-01T00:00:00Z", "&order=desc", "&order=desc&start=0001-01-01T00:00:00Z"})
-    void whereThereIsNoMorePagesAreShortAndSkipNothing(String how) throws SQLException {
-        // Each is too small to be read apart, and large as JSON: a control character is six bytes.
+    void withoutMoreMemoryPagesAreShortAndSkipNothing(String how) throws SQLException {
+        // Small in the database, and large as JSON: a control character takes six bytes.
         write("repeat(chr(1), 2000)");
         assertThat(walk(how)).allSatisfy(page -> assertThat(page.sequenceIds()).hasSizeLessThanOrEqualTo(LIMIT));
         int withMemory = walk(how).size();
@@ -49,7 +49,7 @@ class PageMemoryTest extends FeedTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "&order=desc"})
-    void soAreThoseOfLargeRecords(String how) throws SQLException {
+    void withoutMoreMemoryPagesOfLargeRecordsAreShortAndSkipNothing(String how) throws SQLException {
         write("repeat('m', 65000)");
         long taken = memory.holderLimit() - FIRST;
         assertThat(memory.tryTake(project.id(), taken)).isTrue();
@@ -66,7 +66,7 @@ class PageMemoryTest extends FeedTest {
     @Test
     void pagesFromMemoryAreShortToo() throws SQLException {
         write("repeat(chr(1), 2000)");
-        // The second walk reads what the first one kept.
+        // The second pass reads what the first one cached.
         for (int walk = 0; walk < 2; walk++) {
             long taken = memory.holderLimit() - FIRST;
             if (walk == 1) {

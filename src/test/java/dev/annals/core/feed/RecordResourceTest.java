@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** One record by its id. */
+/** Clients read one record by its id. */
 @QuarkusTest
 @SuppressWarnings("OrphanedFormatString") // paths are percent-encoded
 class RecordResourceTest extends FeedTest {
@@ -85,7 +85,7 @@ class RecordResourceTest extends FeedTest {
                 "%F0%9F%9A%80",
                 "019a9d5e-7c1a-7b52-9e0d-3f6a1c2b4d5e%20"
             })
-    void whatIsNoIdIsNotFound(String id) {
+    void aMalformedIdIsNotFound(String id) {
         notFound(id);
     }
 

@@ -24,13 +24,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** What lasts ends with its token, also if that is revoked by way of another instance, and is not let in again. */
+/** Requests that last end when their token is revoked, even by another instance, and are refused from then on. */
 @Slow
 @QuarkusTest
 class RevokedTokenTest extends ProjectTest {
 
     private static final int LINES_BETWEEN_LOOKS = 100;
-    /** Than {@code annals.token.recheck}. */
+    /** Longer than {@code annals.token.recheck}. */
     private static final Duration LONGER_THAN_A_TOKEN_LASTS = Duration.ofSeconds(4);
 
     @TestHTTPResource("/v1/project-logs")
@@ -48,10 +48,10 @@ class RevokedTokenTest extends ProjectTest {
                 .handle((answer, failure) -> failure != null ? failure : answer.statusCode());
         CompletableFuture<Object> end = CompletableFuture.supplyAsync(() -> readToTheEnd(stream.body()));
 
-        // Not by way of this instance.
+        // Not through this instance.
         revoke();
 
-        // A limit of the test, not a measurement: the poll alone would take twice as long, and the stream an hour.
+        // A limit for the test: the poll alone would take twice as long, and the stream an hour.
         end.get(30, TimeUnit.SECONDS);
         assertThat(poll.get(30, TimeUnit.SECONDS)).isNotEqualTo(200);
         given().auth()
@@ -67,7 +67,7 @@ class RevokedTokenTest extends ProjectTest {
                 + project.id() + "'");
     }
 
-    /** A part must not look like the whole: the last chunk is missing. */
+    /** A partial export must not look complete: its last chunk is missing. */
     @Test
     void anExportThatIsUnderWayEndsWithItsTokenAndIsNotTakenForComplete() throws Exception {
         log.run("insert into annals.audit_record (project_id, action, message) select '" + project.id()
@@ -83,7 +83,7 @@ class RevokedTokenTest extends ProjectTest {
             assertThat(body.readNBytes(100_000)).hasSize(100_000);
             revoke();
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-            // So slowly that most of it is not on its way yet when the token has ended; then what is on its way.
+            // Reads slowly until the token has ended, so that most of the export is not sent yet; then reads the rest.
             long slowly = System.nanoTime() + LONGER_THAN_A_TOKEN_LASTS.toNanos();
             assertThatThrownBy(() -> {
                         while (System.nanoTime() < end && body.readNBytes(65_536).length > 0) {
@@ -121,7 +121,7 @@ class RevokedTokenTest extends ProjectTest {
                     lines.write(line);
                     lines.flush();
                 } catch (IOException e) {
-                    break; // nobody reads it any more
+                    break; // the service has closed the connection
                 }
                 written++;
                 if (!revoked

@@ -31,7 +31,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Pages count as memory until they are taken, however many are asked for and however slowly. */
+/** Pages count as memory until slow clients have read them. */
 @QuarkusTest
 @OneByOne
 @TestProfile(NothingByItself.class)
@@ -57,7 +57,7 @@ class SlowReadersIT extends ProjectTest {
             Await.until("pages are held", () -> memory.held() > 3_000_000);
             assertThat(memory.held()).isLessThanOrEqualTo(memory.limit());
             other.request().get(FEED + "?limit=1000").then().statusCode(200);
-            // Each in turn is given up, the next one gets a page, and at the end nothing is held.
+            // The service drops each slow client in turn, the next one gets a page, and at the end no memory is held.
             Await.until("nothing is held", () -> memory.held() == 0);
         } finally {
             for (Socket socket : lazy) {

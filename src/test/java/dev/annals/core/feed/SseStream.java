@@ -10,7 +10,7 @@ import java.net.http.HttpRequest;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** A stream of Server-Sent Events as its client sees it, block by block. */
+/** The client of a stream of Server-Sent Events, block by block. */
 public final class SseStream implements AutoCloseable {
 
     private final HttpURLConnection connection;
@@ -21,7 +21,7 @@ public final class SseStream implements AutoCloseable {
         this.lines = new BufferedReader(new InputStreamReader(connection.getInputStream(), StandardCharsets.UTF_8));
     }
 
-    /** What stands between two empty lines; null is what it does not have. */
+    /** The lines between two empty lines; a field that is missing is null. */
     public record Block(
             @Nullable String id,
             @Nullable String event,
@@ -29,7 +29,7 @@ public final class SseStream implements AutoCloseable {
             @Nullable String retry,
             boolean comment) {}
 
-    // Not by the client of java.net.http: it leaves some connections open whose answers are closed unread.
+    // A plain socket: the client of java.net.http leaves some connections open after an answer is closed unread.
     public static SseStream open(HttpRequest request) throws IOException {
         HttpURLConnection connection = (HttpURLConnection) request.uri().toURL().openConnection();
         request.headers()
@@ -45,7 +45,7 @@ public final class SseStream implements AutoCloseable {
         return connection.getHeaderField(name);
     }
 
-    /** The next block; one without anything where the stream has ended. */
+    /** The next block; an empty one at the end of the stream. */
     public Block next() throws IOException {
         Block block = new Block(null, null, null, null, false);
         for (String line = lines.readLine(); line != null && !line.isEmpty(); line = lines.readLine()) {

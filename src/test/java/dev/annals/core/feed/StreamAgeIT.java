@@ -19,7 +19,7 @@ import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A stream does not outlive the look at its token for ever. */
+/** A stream ends at its maximum age, so that its client shows its token again. */
 @QuarkusTest
 @OneByOne
 @TestProfile(ShortQueue.class)
@@ -43,7 +43,7 @@ class StreamAgeIT {
                 .build();
         HttpClient http = HttpClient.newHttpClient();
 
-        // To its end, which comes without an exception only where the last chunk was sent.
+        // Reads to the end, which throws unless the last chunk was sent.
         String first = read(http, request);
         assertThat(first).contains("\"sequence_id\":1");
 

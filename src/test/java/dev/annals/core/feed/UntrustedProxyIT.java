@@ -10,7 +10,7 @@ import java.net.URI;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Who is no trusted proxy cannot choose where links lead. */
+/** A client that is no trusted proxy cannot choose the address in links. */
 @QuarkusTest
 @OneByOne
 @TestProfile(SmallPages.class)

@@ -376,7 +376,7 @@ class EmbeddedServiceIT {
         ServiceProcess refused = startAndWait(settings);
         Await.until(
                 "it says why it made none",
-                () -> String.join("\n", refused.output).contains(file + " is there already"));
+                () -> String.join("\n", refused.output).contains(file + " exists already"));
         assertThat(file).hasContent("those of another database");
         refused.process().destroy();
         refused.awaitEnd();

@@ -125,7 +125,7 @@ function showLog(state, why = state === 'proved' ? PROVED : STATES[state]) {
 function showFork(why) {
   byId('fork-text').textContent = line(
     `The log does not match what this browser has verified. ${why} Your older checkpoint is kept. Do not rely on what is` +
-    ' shown here; copy that checkpoint, and ask the service's operator.');
+    ' shown here; copy that checkpoint, and ask the operator of the service.');
   byId('fork').hidden = false;
   showLog('wrong', why);
 }
@@ -280,7 +280,7 @@ export async function verifyRecord(shown, place, signal, replace) {
   }
 }
 
-const ADVICE = 'Do not rely on this record. Keep your checkpoint and a copy of what you see, and ask the service\'s operator.';
+const ADVICE = 'Do not rely on this record. Keep your checkpoint and a copy of what you see, and ask the operator of the service.';
 
 function showFailure(place, problem) {
   const lost = problem.type === 'log-behind';

@@ -155,7 +155,7 @@ class ViewerProofTest extends BrowserTest {
             page.navigate(service + "#record=" + forged);
             assertThat(page.locator("#detail-title")).hasText("forged");
             assertThat(proof(page)).containsText("Does not match");
-            assertThat(proof(page)).containsText("ask the service's operator");
+            assertThat(proof(page)).containsText("ask the operator of the service");
             page.emulateMedia(new Page.EmulateMediaOptions().setColorScheme(ColorScheme.DARK));
             checkAccess(page);
         }

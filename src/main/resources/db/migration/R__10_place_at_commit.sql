@@ -33,13 +33,19 @@ begin
     hint = format('As the owner of the schema: select annals.grant_writer(%L, %L);', session_user, project_id);
 end $$;
 
--- Runs before a record of a plain SQL writer is inserted.
+-- A record from plain SQL gets its append id before the number of its statement's rows is known. So up to 256 consecutive records of a
+-- session share an id (a UUIDv8), from which the way to a record's place is short.
+create or replace function annals.shared_append_id() returns uuid
+language sql volatile
+return ('0000000000008000' || to_hex(nextval('annals.shared_append_number') / 256 | -9223372036854775808))::uuid;
+
+-- Runs before a record is inserted that names no append. Only plain SQL writers insert such records.
 --
--- The right comes first: after the insert, a unique violation or INSERT 0 0 would tell which ids a project has. The usual grant is to the
--- login itself.
+-- The right is checked first. A check after the insert would let a unique violation or INSERT 0 0 tell which ids a project has. The usual
+-- grant is to the login itself.
 --
--- annals.lone_record says that the session's last statement had one record. Then the first record of the next one is its own append,
--- which needs no row in append. The setting is a guess that any login may set: it decides about costs alone.
+-- If the session's last statement had one record, the first record of the next one is its own append, which needs no row in append.
+-- annals.lone_record keeps this guess. Any login may set it, but it decides about costs alone.
 --
 -- An IPv4 address mapped to IPv6 is stored as the IPv4 address, by which it is found. The service sends no other. A restored archive
 -- keeps what its log has signed.
@@ -47,28 +53,32 @@ create or replace function annals.complete_record() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  unplaced text := coalesce(current_setting('annals.unplaced_projects', true), '');
+  setting text;
 begin
-  if not exists (
-      select from annals.writer_grant as granted
-      where granted.project_id = new.project_id and granted.role_name = session_user::text)
-    and not annals.may_write(new.project_id)
-  then
-    perform annals.refuse_writer(new.project_id);
-  end if;
-  if (new.number_sequence is null) <> (new.number_value is null) then
-    new.number_value := annals.next_record_number(new);
-  end if;
-  if current_setting('annals.lone_record', true) = 'yes' then
-    perform set_config('annals.lone_record', 'no', false);
-    -- shared_append_id() makes smaller ids
-    if new.placed_with < '00000000-0000-8000-c000-000000000000' then
-      new.placed_with := new.id;
-      -- The record's own trigger may be immediate, and then runs before gather_append().
-      if strpos(unplaced, new.project_id::text) = 0 then
-        perform set_config('annals.unplaced_projects', concat_ws(',', nullif(unplaced, ''), new.project_id), true);
-      end if;
+  perform from annals.writer_grant where project_id = new.project_id and role_name = session_user::text;
+  if not found then
+    if not annals.may_write(new.project_id) then
+      perform annals.refuse_writer(new.project_id);
     end if;
+  end if;
+
+  if current_setting('annals.lone_record', true) = 'yes' then
+    setting := set_config('annals.lone_record', 'no', false);
+    new.placed_with := new.id;
+    -- The record's own trigger may be immediate, and then runs before gather_append().
+    setting := coalesce(current_setting('annals.unplaced_projects', true), '');
+    if strpos(setting, new.project_id::text) = 0 then
+      setting := set_config('annals.unplaced_projects', concat_ws(',', nullif(setting, ''), new.project_id), true);
+    end if;
+  elsif current_setting('role') = 'annals_service' then
+    -- gather_append() leaves it alone
+    new.placed_with := new.id;
+  else
+    new.placed_with := annals.shared_append_id();
+  end if;
+
+  if new.number_sequence is not null and new.number_value is null then
+    new.number_value := annals.next_record_number(new);
   end if;
   if family(new.ip_address) = 6 then
     if set_masklen(new.ip_address, 128) <<= '::ffff:0:0/96'::inet and not annals.is_restored(new.project_id) then
@@ -78,50 +88,65 @@ begin
   return new;
 end $$;
 
--- Gathers the records of a statement into appends, and notes their projects for place_segment(). The service does both itself.
+-- Runs after each INSERT of records. It gathers the records of plain SQL writers into appends, and notes their projects for
+-- place_segment(). The service does both itself. A record whose placed_with is its id is an append of its own.
 --
--- The usual statement has up to 256 records of one project and one append id: one pass tells, and gathers them in their order.
+-- PostgreSQL would parse a condition of the trigger for every statement. Instead, the first query ends the usual statement: the service's,
+-- or one with a lone record that complete_record() has noted. The usual other statement has up to 256 records of one project and one
+-- append id; one pass gathers them.
 create or replace function annals.gather_append() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  unplaced  text := coalesce(current_setting('annals.unplaced_projects', true), '');
-  few       record;
-  size      integer;
-  is_usual  boolean;
+  unplaced    text := coalesce(current_setting('annals.unplaced_projects', true), '');
+  setting     text;
+  few         record;
+  is_usual    boolean;
 begin
+  -- current_user is the owner here. Only a member can set this role.
+  if current_setting('role') = 'annals_service' then
+    perform from inserted where num_nulls(number_sequence, number_value) = 1;
+  else
+    perform from inserted
+    where placed_with <> id or number_sequence is not null or number_value is not null or strpos(unplaced, project_id::text) = 0;
+  end if;
+  if not found then
+    if current_setting('annals.lone_record', true) = 'no' then
+      setting := set_config('annals.lone_record', 'yes', false);
+    end if;
+    return null;
+  end if;
+  select id, number_value into few from inserted where num_nulls(number_sequence, number_value) = 1 limit 1;
+  if found then
+    raise check_violation using
+      message = format('record %s has the number %s of no sequence', few.id, few.number_value),
+      constraint = 'audit_record_number', schema = 'annals', table = 'audit_record',
+      hint = 'Name its sequence in number_sequence, and leave number_value out.';
+  end if;
+
   select array_agg(id) as ids, array_agg(project_id) as projects, array_agg(placed_with) as placed_with,
       bool_or(number_sequence is not null) as is_numbered
     into few from (select id, project_id, placed_with, number_sequence from inserted limit 257) as record;
-  size := cardinality(few.ids);
-  if size is null then
-    return null;
-  elsif size = 1 then
-    perform set_config('annals.lone_record', 'yes', false);
-    is_usual := true;
-  else
-    is_usual := size <= 256 and array_remove(few.projects, few.projects[1]) = '{}'
-      and array_remove(few.placed_with, few.placed_with[1]) = '{}'
-      -- a record that has its append's id is placed by itself
-      and few.placed_with[1] <> all (few.ids);
+  is_usual := cardinality(few.ids) <= 256 and array_remove(few.projects, few.projects[1]) = '{}'
+    and array_remove(few.placed_with, few.placed_with[1]) = '{}' and few.placed_with[1] <> all (few.ids);
+  if cardinality(few.ids) = 1 then
+    setting := set_config('annals.lone_record', 'yes', false);
+  elsif not is_usual then
+    few.projects := array(select distinct project_id from inserted);
+    few.is_numbered := exists (select from inserted where number_sequence is not null);
   end if;
 
-  if not is_usual then
-    few.projects := array(select distinct project_id from inserted);
-  end if;
   -- Before the insert, whose trigger may be immediate. Each project once, so that many small statements do not make a long list.
   for i in 1 .. case when is_usual then 1 else cardinality(few.projects) end loop
     if strpos(unplaced, few.projects[i]::text) = 0 then
       unplaced := concat_ws(',', nullif(unplaced, ''), few.projects[i]);
-      perform set_config('annals.unplaced_projects', unplaced, true);
+      setting := set_config('annals.unplaced_projects', unplaced, true);
     end if;
   end loop;
 
   if is_usual then
-    if few.placed_with[1] <> few.ids[1] then
-      insert into annals.append (project_id, id, shared_append_id, record_ids)
-      values (few.projects[1], few.ids[1], few.placed_with[1], few.ids);
-    end if;
+    insert into annals.append (project_id, id, shared_append_id, record_ids)
+    values (few.projects[1], few.ids[1], few.placed_with[1], few.ids);
   else
     insert into annals.append (project_id, id, shared_append_id, record_ids)
     select project_id, (array_agg(id order by position))[1], placed_with, array_agg(id order by position)
@@ -132,7 +157,7 @@ begin
   end if;
 
   -- The numbers of next_record_number() count as drawn now that the rows exist. It has locked their sequences.
-  if few.is_numbered or not is_usual and exists (select from inserted where number_sequence is not null) then
+  if few.is_numbered then
     update annals.sequence as s
     set reserved_from = s.next_value, next_value = given.last_value + 1
     from (
@@ -222,15 +247,16 @@ create or replace function annals.place_segment() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  unplaced    text := current_setting('annals.unplaced_projects', true);
-  append_size integer := 1;
-  project     record;
-  head        bigint;
+  unplaced      text := current_setting('annals.unplaced_projects', true);
+  append_size   integer := 1;
+  project_name  text;
+  is_sealed     boolean;
+  head          bigint;
 begin
   if tg_table_name = 'append' then
     append_size := cardinality(new.record_ids);
-    -- The service's appends have their records, and gather_append() skips annals_service. If something dropped that role, both would
-    -- place them. shared_append_id() makes smaller ids, which need no look; writers cannot choose them.
+    -- The service's appends have their records, and gather_append() leaves annals_service alone. If something dropped that role, both
+    -- would place them. shared_append_id() makes smaller ids, which need no look; writers cannot choose them.
     if new.shared_append_id >= '00000000-0000-8000-c000-000000000000' then
       if exists (
         select from annals.append
@@ -245,8 +271,8 @@ begin
   -- At its first segment, a transaction with several projects locks them all. The setting is local to the transaction, and a
   -- savepoint's rollback restores it. A writer that sets it gets no lock on a feed to which it may not append.
   if unplaced <> '' then
-    -- Not the end of the transaction but one of its statements: the lock would last as long as the transaction is open. Long texts
-    -- are not examined. (Of an extended-protocol request, PostgreSQL knows no text at its end.)
+    -- A statement of the transaction places records, and not its end: the lock would last as long as the transaction is open. Long texts
+    -- are not examined. (PostgreSQL knows no text at the end of an extended-protocol request.)
     if statement_timestamp() <> transaction_timestamp() and octet_length(current_query()) < 8192
         and current_query()
           ~* '^[[:space:]]*(set[[:space:]]+constraints|insert|copy)[[:space:]][^;]*;?[[:space:]]*$' then
@@ -257,10 +283,10 @@ begin
     if unplaced <> new.project_id::text then
       perform annals.lock_feeds(string_to_array(unplaced, ',')::uuid[]);
     end if;
-    perform set_config('annals.unplaced_projects', '', true);
+    unplaced := set_config('annals.unplaced_projects', '', true);
   end if;
   -- Foreign keys to the project lock its key only, and do not wait for this.
-  select name, closed_at is not null or name = 'annals' as is_sealed into project
+  select name, closed_at is not null or name = 'annals' into project_name, is_sealed
     from annals.project where id = new.project_id for no key update;
   if not found then
     raise foreign_key_violation using
@@ -274,8 +300,8 @@ begin
   if current_setting('synchronous_commit') = 'off' then
     perform set_config('synchronous_commit', 'on', true);
   end if;
-  if project.is_sealed then
-    perform annals.refuse_sealed(new.project_id, project.name, to_jsonb(new) ->> 'action');
+  if is_sealed then
+    perform annals.refuse_sealed(new.project_id, project_name, to_jsonb(new) ->> 'action');
   end if;
 
   -- Two new statements. At READ COMMITTED their snapshot has every commit that held the lock before.

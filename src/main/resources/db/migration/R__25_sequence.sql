@@ -111,8 +111,8 @@ end $$;
 -- transaction ends. The service draws the values of a batch at once (append_numbered_records.sql).
 --
 -- The value is the one after all that were drawn or given, including those of rows that the statement has inserted. gather_append()
--- counts the values as drawn at the end of the statement, so a row that ON CONFLICT DO NOTHING skips uses none. A value without a
--- sequence is refused here: a check constraint would be parsed for every statement.
+-- counts the values as drawn at the end of the statement, so a row that ON CONFLICT DO NOTHING skips uses none. It also refuses a value
+-- without a sequence: a check constraint would be parsed for every statement.
 --
 -- The settings keep a plan made while the table was small from scanning the whole table for every row.
 create or replace function annals.next_record_number(record annals.audit_record) returns bigint
@@ -122,12 +122,6 @@ declare
   sequence  record;
   number    bigint;
 begin
-  if record.number_sequence is null then
-    raise check_violation using
-      message = format('record %s has the number %s of no sequence', record.id, record.number_value),
-      constraint = 'audit_record_number', schema = 'annals', table = 'audit_record',
-      hint = 'Name its sequence in number_sequence, and leave number_value out.';
-  end if;
   select next_value, max_value into sequence
     from annals.sequence
     where project_id = record.project_id and name = record.number_sequence and kind = 'SYNCHRONOUS' and deleted_at is null

@@ -16,10 +16,9 @@ grant insert (project_id, id, "timestamp", action, actor_type, actor_id, actor_n
   subject_name, outcome, ip_address, message, metadata, number_sequence)
   on annals.audit_record to annals_writer;
 -- Defaults and the checks of types are evaluated as the writer.
-grant execute on function annals.sequential_guid(), annals.shared_append_id(), annals.is_servable_metadata(jsonb),
-  annals.is_owner(), annals.is_reserved(text), annals.skeleton(text)
+grant execute on function annals.sequential_guid(), annals.is_servable_metadata(jsonb), annals.is_owner(), annals.is_reserved(text),
+  annals.skeleton(text)
   to annals_writer;
-grant usage on sequence annals.shared_append_number to annals_writer;
 
 -- annals_service: appends and reads records. It changes or removes them, and changes projects and tokens, only by functions
 -- that leave an event of it.

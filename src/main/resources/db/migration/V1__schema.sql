@@ -272,12 +272,6 @@ return (
 -- Numbers for shared_append_id(). A session takes 256 at a time.
 create sequence annals.shared_append_number as bigint minvalue 0 start with 0 cache 256;
 
--- A plain INSERT picks its append id before the number of its rows is known. So up to 256 consecutive records of a session share an
--- append id (a UUIDv8), from which the way to a record's place is short.
-create function annals.shared_append_id() returns uuid
-language sql volatile
-return ('0000000000008000' || to_hex(nextval('annals.shared_append_number') / 256 | -9223372036854775808))::uuid;
-
 -- A column's type limits its values: PostgreSQL parses a table's checks for every statement, a domain's once a session. The service can
 -- read and serve everything that these types permit. Moments have years of four digits, AD.
 create domain annals.moment as timestamptz
@@ -348,8 +342,9 @@ create table annals.audit_record (
   project_id         uuid              not null,
   -- The service draws its own.
   id                 uuid              not null default annals.sequential_guid(),
-  -- The append's id, which is the record's own for an append of one; or, from plain SQL, its shared_append_id.
-  placed_with        uuid              not null default annals.shared_append_id(),
+  -- The append's id, which is the record's own for an append of one; or, from plain SQL, its shared_append_id. complete_record() chooses it
+  -- if the INSERT does not.
+  placed_with        uuid              not null,
   -- When it happened, as the writer says; and when the database received it.
   "timestamp"        annals.moment     not null default clock_timestamp(),
   recorded_at        annals.moment     not null default clock_timestamp(),
@@ -402,9 +397,9 @@ create table annals.feed_segment (
   append_id          uuid   not null,
   first_sequence_id  bigint not null,
   last_sequence_id   bigint not null,
-  -- Random for each place. A database that was set back issues its places again, but with other marks: by them a cursor notices.
-  -- Not random(), which setseed() repeats.
-  mark               integer not null default uuid_hash(gen_random_uuid()),
+  -- Another one for each place. A database that was set back issues its places again, but with other marks: by them a cursor notices. The
+  -- clock costs a tenth of a random UUID; setseed() would repeat random().
+  mark               integer not null default hashfloat8(date_part('epoch', clock_timestamp())),
   -- A segment begins at head + 1, so a place computed from an outdated head collides here, whatever its size.
   constraint feed_segment_pkey primary key (project_id, first_sequence_id),
   constraint feed_segment_append_key unique (project_id, append_id)

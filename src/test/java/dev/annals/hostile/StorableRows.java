@@ -149,7 +149,7 @@ final class StorableRows {
         ADMITTED.forEach((column, values) -> values.forEach(value -> rows.add(row(column, value))));
         rows.add(row("id", "00000000-0000-0000-0000-000000000000"));
         rows.add(row("id", "ffffffff-ffff-ffff-ffff-ffffffffffff"));
-        // what the default of placed_with draws
+        // what shared_append_id() makes
         rows.add(row("id", "00000000-0000-8000-8000-000000000000"));
         Map<String, String> longest = row("message", "\u0001".repeat(65_535));
         ADMITTED.forEach((column, values) -> values.stream()

@@ -63,7 +63,7 @@ class CommandsIT {
         SqlFixture.on(owner)
                 .runEach(
                         "set session_replication_role = replica",
-                        "insert into annals.audit_record (project_id, action) select id, 'lost' from annals.project");
+                        "insert into annals.audit_record (project_id, placed_with, action) select id, id, 'lost' from annals.project");
         assertThat(run(1, limited, "verify")).contains("has no place", "Not sound");
     }
 

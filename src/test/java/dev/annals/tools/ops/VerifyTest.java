@@ -100,8 +100,8 @@ class VerifyTest {
     @Test
     void aRecordOfAnAppendThatWasWrittenWithoutTriggersIsFound() throws SQLException {
         UUID record = UUID.randomUUID();
-        damage("insert into annals.audit_record (project_id, id, action) values ('" + project + "', '" + record
-                + "', 'lost')");
+        damage("insert into annals.audit_record (project_id, id, placed_with, action) values ('" + project + "', '"
+                + record + "', gen_random_uuid(), 'lost')");
 
         assertThat(findings()).singleElement().asString().contains(record.toString(), "has no place");
     }
@@ -215,7 +215,8 @@ class VerifyTest {
     @Test
     void recordsOfAProjectThatIsNotThereAreFound() throws SQLException {
         UUID nobodys = UUID.randomUUID();
-        damage("insert into annals.audit_record (project_id, action) values ('" + nobodys + "', 'lost')");
+        damage("insert into annals.audit_record (project_id, placed_with, action) values ('" + nobodys
+                + "', gen_random_uuid(), 'lost')");
 
         assertThat(findings())
                 .hasSize(2)

@@ -106,20 +106,83 @@ return case
   else annals.fold_unicode(content)
 end;
 
--- The folded words of a text, split at white space and punctuation. Most separators are single spaces, which string_to_array() finds; each
+-- Text for words: folded, without accents, and with each pair of neighbouring Chinese, Japanese or Korean characters as a word,
+-- because these languages write words without spaces.
+create or replace function annals.word_text(content text) returns text
+language sql immutable parallel safe
+return case when octet_length(content) = length(content) then lower(content collate "C") else annals.unicode_word_text(content) end;
+
+create or replace function annals.unicode_word_text(content text) returns text
+language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp
+as $$
+declare
+  folded text := annals.fold(content);
+begin
+  -- Letters with accents, and accents of their own.
+  if folded collate "C" ~ '[\u00df-\u024f\u0300-\u036f\u0386-\u03ce\u0400-\u045f\u1e00-\u1fff]' then
+    folded := translate(
+      case when annals.has_later_characters(content) then folded
+      else normalize(regexp_replace(normalize(folded, NFD) collate "C", '[\u0300-\u036f]+', '', 'g'), NFC) end,
+      'øłđħŧ', 'oldht');
+  end if;
+  if folded collate "C" ~ '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]' then
+    folded := (
+      select string_agg(case
+          when not is_dense then case when was_dense then ' ' else '' end || character
+          when next_is_dense then ' ' || character || next
+          when was_dense then ''
+          else ' ' || character
+        end, '' order by number)
+      from (
+        select number, character, is_dense, lead(character) over pair as next,
+          coalesce(lag(is_dense) over pair, false) as was_dense, coalesce(lead(is_dense) over pair, false) as next_is_dense
+        from string_to_table(folded, null) with ordinality as one (character, number)
+        cross join lateral (select character collate "C"
+          ~ '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]') as kind (is_dense)
+        window pair as (order by number)) as spread);
+  end if;
+  return folded;
+end $$;
+
+-- The words of a text, split at white space and punctuation. Most separators are single spaces, which string_to_array() finds; each
 -- match of the expression costs as much as all else about a word.
 create or replace function annals.words(content text) returns text[]
 language sql immutable parallel safe
 return array_remove(
   string_to_array(
-    regexp_replace(annals.fold(content) collate "C",
+    regexp_replace(annals.word_text(content) collate "C",
       '[\t-\r!"#$%&''()*+,./:;<=>?@\[\\\]^_`{|}~\u0085\u00a0\u00a1\u00ab\u00bb\u00bf\u2010-\u2027\u2028-\u202f\u2039\u203a\u2e3a\u2e3b\u3000-\u3002\u300c-\u300f-]+',
       ' ', 'g'),
     ' '),
   '');
 
+-- The names and values of metadata as text. JSON's escapes are separators, so that no word begins with the letter of an escape.
+create or replace function annals.metadata_text(metadata jsonb) returns text
+language sql immutable parallel safe
+return case when strpos(metadata::text, '\') = 0 then metadata::text
+  else regexp_replace(metadata::text, '\\(u[0-9a-f]{4}|.)', ' ', 'g') end;
+
+-- All that a person sees of a record, but for its times, its id and its number. The character between two fields is a word of its own,
+-- so that no phrase is found across them.
+create or replace function annals.record_text(r annals.audit_record) returns text
+language sql immutable parallel safe
+return r.action || coalesce(E' \x01 ' || r.actor_name, '') || coalesce(E' \x01 ' || r.actor_id, '') || coalesce(E' \x01 ' || r.actor_type, '')
+  || coalesce(E' \x01 ' || r.subject_name, '') || coalesce(E' \x01 ' || r.subject_id, '') || coalesce(E' \x01 ' || r.subject_type, '')
+  || coalesce(E' \x01 ' || r.outcome, '') || coalesce(E' \x01 ' || host(r.ip_address), '') || coalesce(E' \x01 ' || r.message, '')
+  || coalesce(E' \x01 ' || annals.recorder(r.recorded_by_token, r.recorded_by_role), '')
+  || coalesce(E' \x01 ' || annals.metadata_text(r.metadata), '');
+
+-- Whether a text, prepared as ' word word ', has these words one after the other. One Chinese, Japanese or Korean character alone is
+-- looked for within words.
+create or replace function annals.has_words(spaced text, wanted text, is_prefix boolean) returns boolean
+language sql immutable parallel safe
+return case
+  when length(wanted) = 1 and octet_length(wanted) > 2 then strpos(spaced, array_to_string(annals.words(wanted), ' ')) > 0
+  else strpos(spaced, ' ' || array_to_string(annals.words(wanted), ' ') || case when is_prefix then '' else ' ' end) > 0
+end;
+
 -- A value of a field, in any case, as a number of 32 bits. A collision costs a useless look. Fields: 1 action, 2 actor (id or name),
--- 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of the message, 7 any word, 8 the recorder.
+-- 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of any field, 7 any word, 8 the recorder, 9 the record's id.
 create or replace function annals.search_key(project_id uuid, field integer, value text) returns integer
 language sql immutable parallel safe
 return (hashtextextended(case when field = 6 then value else annals.fold(value) end collate "C", uuid_hash_extended(project_id, field))

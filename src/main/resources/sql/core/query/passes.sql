@@ -7,7 +7,7 @@
 -- :subject      text          id or name
 -- :outcome      text
 -- :ip_address   text
--- :q            text          words
+-- :q            text          words, in any fields
 -- :recorded_by  text          token: or identity: and its id, or role: and its name
 -- :actor_id     text          the actor's id; in addition to :actor
 -- :subject_id   text          the subject's id; in addition to :subject
@@ -22,9 +22,9 @@ and (:subject_id::text is null or r.subject_id = :subject_id)
 and (:outcome::text is null or r.outcome = :outcome)
 and (:ip_address::text is null or host(r.ip_address) = :ip_address)
 and (:recorded_by::text is null or annals.recorder(r.recorded_by_token, r.recorded_by_role) = :recorded_by)
--- Most messages fail the first test, which is much cheaper. A subquery that does not depend on the record is computed once.
+-- Most records fail the first test, which is much cheaper. A subquery that does not depend on the record is computed once.
 and (:q::text is null or case
-  when annals.fold(r.message) like all (array(select '%' || word || '%' from unnest(annals.words(:q::text)) as word))
-  then annals.words(r.message) @> (select annals.words(:q::text))
+  when annals.word_text(annals.record_text(r)) like all (array(select '%' || word || '%' from unnest(annals.words(:q::text)) as word))
+  then annals.words(annals.record_text(r)) @> (select annals.words(:q::text))
   else false end)
 and /* condition */ :terms::text[] is null

@@ -2,8 +2,8 @@
 --
 -- :project_id   uuid
 -- :sequence_id  bigint    the checkpoint, a multiple of 1,024
--- :bytes        integer   a longer message counts as having every word
--- :words        integer   so does a message with more words
+-- :bytes        integer   a record with a longer value counts as having every word
+-- :words        integer   so does a record with a value of more words
 --
 -- One row: sequence_id bigint, the end of the indexed block; :sequence_id if the block is not full yet. The block is the first that has
 -- not been removed as a whole.
@@ -11,11 +11,9 @@ with start as materialized (
   select horizon, greatest(:sequence_id::bigint, horizon / 1024 * 1024) as sequence_id
   from annals.horizon(:project_id) as horizon
 ), record as materialized (
-  select place.sequence_id, r."timestamp", r.action, r.actor_id, r.actor_name, r.subject_id, r.subject_name, r.outcome,
-    host(r.ip_address) as ip_address,
-    annals.recorder(r.recorded_by_token, r.recorded_by_role) as recorded_by,
-    case when octet_length(r.message) <= :bytes then annals.words(r.message) end as words,
-    coalesce(octet_length(r.message) > :bytes, false) as any_word
+  select (place.sequence_id - start.sequence_id - 1)::integer as place, r."timestamp", r.id::text as id, r.action,
+    r.actor_type, r.actor_id, r.actor_name, r.subject_type, r.subject_id, r.subject_name, r.outcome, host(r.ip_address) as ip_address,
+    r.message, annals.recorder(r.recorded_by_token, r.recorded_by_role) as recorded_by, annals.metadata_text(r.metadata) as metadata
   from start
   cross join lateral annals.places(
     :project_id, greatest(start.sequence_id, start.horizon) + 1, start.sequence_id + 1024) as place
@@ -23,22 +21,31 @@ with start as materialized (
   cross join lateral (
     select * from annals.audit_record where project_id = :project_id and id = place.record_id
     offset 0) as r
-), key as materialized (
-  select annals.search_key(:project_id, value.field, value.value) as key,
-    min(record.place) as first, max(record.place) as last, bit_or(1::bigint << record.place / 16) as slices
-  from (select *, (sequence_id - (select sequence_id from start) - 1)::integer as place from record) as record
+), value as materialized (
+  -- Most values are those of several records, and divided into words once. Field 0 has words alone.
+  select value.field, value.value, min(record.place) as first, max(record.place) as last,
+    bit_or(1::bigint << record.place / 16) as slices
+  from record
   cross join lateral (
-    select 1, record.action
-    union all select 2, record.actor_id
-    union all select 2, record.actor_name
-    union all select 3, record.subject_id
-    union all select 3, record.subject_name
-    union all select 4, record.outcome
-    union all select 5, record.ip_address
-    union all select 6, word from unnest(record.words) as word where cardinality(record.words) <= :words
-    union all select 8, record.recorded_by
-    union all select 7, '' where record.any_word or cardinality(record.words) > :words) as value (field, value)
+    values (9, record.id), (1, record.action), (2, record.actor_id), (2, record.actor_name), (0, record.actor_type),
+      (3, record.subject_id), (3, record.subject_name), (0, record.subject_type), (4, record.outcome), (5, record.ip_address),
+      (0, record.message), (8, record.recorded_by), (0, record.metadata)) as value (field, value)
   where value.value is not null
+  group by 1, 2
+), key as materialized (
+  select annals.search_key(:project_id, key.field, key.value) as key, min(first) as first, max(last) as last, bit_or(slices) as slices
+  from (
+    select field, value, first, last, slices from value where field > 0
+    union all
+    select word.field, word.value, value.first, value.last, value.slices
+    from value
+    cross join lateral (
+      select case when octet_length(value.value) <= :bytes then annals.words(value.value) end as words offset 0) as divided
+    cross join lateral (
+      select 6 as field, word as value from unnest(divided.words) as word where cardinality(divided.words) <= :words
+      union all
+      select 7, '' where divided.words is null or cardinality(divided.words) > :words) as word
+    where value.field <> 9) as key
   group by 1
 ), written as (
   insert into annals.search_block (project_id, block, first_timestamp, last_timestamp, keys, places, masks)

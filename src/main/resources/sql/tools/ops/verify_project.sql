@@ -54,8 +54,8 @@ with project as materialized (
   select record.id as record_id, record.sequence_id, value.field, exists (
     select from (values
       (value.key),
-      -- stored compression of long messages
-      (case when value.field = 'message' then annals.search_key((select id from project), 7, '') end)) as wanted (key)
+      -- a long value has this key for all its words
+      (case when value.is_word then annals.search_key((select id from project), 7, '') end)) as wanted (key)
     cross join lateral (select width_bucket(wanted.key, keys) as at) as found
     where at > 0 and keys[at] = wanted.key
       and case when places[at] >= 0 then places[at] = position else masks[-places[at]] >> position / 16 & 1 = 1 end) as is_found
@@ -67,8 +67,9 @@ with project as materialized (
     where project_id = (select id from project) and id = place.record_id
     offset 0) as record
   cross join lateral (
-    select plain.field, annals.search_key(record.project_id, plain.number, plain.value) as key
+    select plain.field, annals.search_key(record.project_id, plain.number, plain.value) as key, false as is_word
     from (values
+      ('id', 9, record.id::text),
       ('action', 1, record.action),
       ('actor', 2, record.actor_id),
       ('actor', 2, record.actor_name),
@@ -79,7 +80,10 @@ with project as materialized (
       ('recorded_by', 8, annals.recorder(record.recorded_by_token, record.recorded_by_role))) as plain (field, number, value)
     where plain.value is not null
     union all
-    select 'message', annals.search_key(record.project_id, 6, word) from unnest(annals.words(record.message)) as word) as value
+    select text.field, annals.search_key(record.project_id, 6, word), true
+    from (values ('message', record.message), ('metadata', annals.metadata_text(record.metadata)),
+      ('actor''s name', record.actor_name), ('subject''s name', record.subject_name)) as text (field, value)
+    cross join lateral unnest(annals.words(text.value)) as word) as value
 ), place as (
   select segment.append_id, append.shared_append_id, place.record_id, segment.first_sequence_id + place.nth - 1 as sequence_id
   from annals.feed_segment as segment

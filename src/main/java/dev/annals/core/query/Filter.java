@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param subject the subject's id or name
  * @param outcome the whole outcome
  * @param ipAddress the whole address, in the text form that records show
- * @param q words of the message, all of them, in any order and in any case
+ * @param q all words of this text, in any order, any case and any fields
  * @param recordedBy the writer
  * @param actorId the actor's id, to which a viewer link is limited
  * @param subjectId the subject's id, to which a viewer link is limited
@@ -71,13 +71,12 @@ public record Filter(
             if (part instanceof Query.Time time && !time.recorded()) {
                 from = from == null || (time.start() != null && time.start().isAfter(from)) ? time.start() : from;
                 to = to == null || (time.end() != null && time.end().isBefore(to)) ? time.end() : to;
-            } else if (part instanceof Query.Message message) {
-                List<String> whole = message.prefix()
-                        ? message.words().subList(0, message.words().size() - 1)
-                        : message.words();
+            } else if (part instanceof Query.Words text && !QueryParser.Words.isWithinWords(text.words())) {
+                List<String> whole =
+                        text.prefix() ? text.words().subList(0, text.words().size() - 1) : text.words();
                 words.addAll(whole);
-                if (message.prefix() || whole.size() > 1) {
-                    rest.add(message);
+                if (text.prefix() || whole.size() > 1) {
+                    rest.add(text);
                 }
             } else {
                 rest.add(part);
@@ -137,23 +136,30 @@ public record Filter(
     public static final class Condition {
 
         private final List<String> terms = new ArrayList<>();
-        /**
-         * For each phrase, that its first word is somewhere in the message. If none is, the message is not divided into words.
-         */
-        private final List<String> firstWords = new ArrayList<>();
+        private boolean usesWords;
+        private boolean usesMessage;
 
         private final String sql;
 
         public Condition(Query query) {
             String condition = sql(query);
-            sql = firstWords.isEmpty() ? condition : withWords(condition);
+            sql = usesWords || usesMessage ? withTexts(condition) : condition;
         }
 
-        /** Divides a message into its words at most once, however many phrases there are. */
-        private String withWords(String condition) {
-            return "(select " + condition + " from (select annals.fold(r.message) as text offset 0) as message"
-                    + " cross join lateral (select case when " + String.join(" or ", firstWords)
-                    + " then ' ' || array_to_string(annals.words(r.message), ' ') || ' ' end as text offset 0) as words)";
+        /** A text is divided into its words at most once, for any number of phrases. */
+        private String withTexts(String condition) {
+            List<String> texts = new ArrayList<>();
+            if (usesWords) {
+                texts.add(spaced("annals.record_text(r)") + " as record");
+            }
+            if (usesMessage) {
+                texts.add(spaced("r.message") + " as message");
+            }
+            return "(select " + condition + " from (select " + String.join(", ", texts) + " offset 0) as words)";
+        }
+
+        private static String spaced(String text) {
+            return "' ' || array_to_string(annals.words(" + text + "), ' ') || ' '";
         }
 
         /** Uses the bind {@code :terms}. */
@@ -173,8 +179,16 @@ public record Filter(
                 return joined(any.parts(), " or ");
             } else if (query instanceof Query.Not not) {
                 return "not " + sql(not.part());
+            } else if (query instanceof Query.Words text) {
+                usesWords = true;
+                return hasWords("words.record", text.words(), text.prefix());
             } else if (query instanceof Query.Message message) {
-                return message(message);
+                usesMessage = true;
+                return hasWords("words.message", message.words(), message.prefix());
+            } else if (query instanceof Query.Name name) {
+                return columns(name.field()).stream()
+                        .map(column -> hasWords(spaced(column), name.words(), name.prefix()))
+                        .collect(Collectors.joining(" or ", "(", ")"));
             } else if (query instanceof Query.Value value) {
                 return value(value);
             } else if (query instanceof Query.Metadata metadata) {
@@ -192,12 +206,9 @@ public record Filter(
             return parts.stream().map(this::sql).collect(Collectors.joining(operator, "(", ")"));
         }
 
-        private String message(Query.Message message) {
-            firstWords.add(
-                    "strpos(message.text, (annals.words(" + term(message.words().get(0)) + "))[1]) > 0");
-            String all = term(String.join(" ", message.words()));
-            return "coalesce(strpos(words.text, ' ' || array_to_string(annals.words(" + all + "), ' ')"
-                    + (message.prefix() ? "" : " || ' '") + ") > 0, false)";
+        private String hasWords(String text, List<String> words, boolean prefix) {
+            return "coalesce(annals.has_words(" + text + ", " + term(String.join(" ", words)) + ", " + prefix
+                    + "), false)";
         }
 
         private String value(Query.Value value) {
@@ -214,6 +225,7 @@ public record Filter(
 
         private static List<String> columns(Field field) {
             return switch (field) {
+                case ID -> List.of("r.id::text");
                 case ACTION -> List.of("r.action");
                 case ACTOR -> List.of("r.actor_id", "r.actor_name");
                 case ACTOR_ID -> List.of("r.actor_id");

@@ -59,6 +59,24 @@ public sealed interface Query {
     }
 
     /**
+     * A field, or a name or value of the metadata, has these words, in this order and next to each other.
+     *
+     * @param words one or more, as {@link QueryParser.Words} divides text
+     * @param prefix whether the last one only has to begin a word
+     */
+    record Words(List<String> words, boolean prefix) implements Query {
+
+        public Words {
+            words = List.copyOf(words);
+        }
+
+        @Override
+        public String toString() {
+            return quoted(String.join(" ", words)) + (prefix ? "*" : "");
+        }
+    }
+
+    /**
      * The message has these words, in this order and next to each other.
      *
      * @param words one or more, as {@link QueryParser.Words} divides text
@@ -72,7 +90,25 @@ public sealed interface Query {
 
         @Override
         public String toString() {
-            return quoted(String.join(" ", words)) + (prefix ? "*" : "");
+            return "message:" + quoted(String.join(" ", words)) + (prefix ? "*" : "");
+        }
+    }
+
+    /**
+     * The id or name of an actor or subject has these words, in this order and next to each other.
+     *
+     * @param words one or more, as {@link QueryParser.Words} divides text
+     * @param prefix whether the last one only has to begin a word
+     */
+    record Name(Field field, List<String> words, boolean prefix) implements Query {
+
+        public Name {
+            words = List.copyOf(words);
+        }
+
+        @Override
+        public String toString() {
+            return field.text() + ":" + String.join("-", words) + (prefix ? "*" : "");
         }
     }
 
@@ -85,7 +121,8 @@ public sealed interface Query {
 
         @Override
         public String toString() {
-            return field.text() + ":" + text(value, prefix);
+            return field.text() + ":"
+                    + (field.isName() && !value.isEmpty() ? quoted(value) + (prefix ? "*" : "") : text(value, prefix));
         }
     }
 
@@ -173,6 +210,7 @@ public sealed interface Query {
 
     /** A field that a query can name, besides the message, the times and the metadata. */
     enum Field {
+        ID("id"),
         ACTION("action"),
         /** The actor's id or name. */
         ACTOR("actor"),
@@ -194,6 +232,11 @@ public sealed interface Query {
 
         Field(String text) {
             this.text = text;
+        }
+
+        /** Whether a value without quotes is words of it. */
+        boolean isName() {
+            return this == ACTOR || this == ACTOR_NAME || this == SUBJECT || this == SUBJECT_NAME;
         }
 
         /** Its name in a query. */

@@ -42,6 +42,8 @@ public final class QueryParser {
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_.]*");
     private static final Pattern METADATA = Pattern.compile("metadata\\.", Pattern.CASE_INSENSITIVE);
+    private static final Pattern COMMA = Pattern.compile("[,;]+");
+    private static final Pattern UUID = Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
     private static final Pattern OPERATOR = Pattern.compile("OR|AND|NOT");
     private static final Pattern LAST = Pattern.compile("([1-9][0-9]{0,4})([smhdw])");
     /** The beginning of an IPv4 address mapped to IPv6, as far as it is dotted. */
@@ -155,7 +157,7 @@ public final class QueryParser {
             return query;
         }
         if (text.charAt(at) == '"') {
-            return message(start, quoted(), takeStar());
+            return phrase(start, quoted(), takeStar());
         }
         Query field = field();
         return field == null ? words() : field;
@@ -206,33 +208,35 @@ public final class QueryParser {
         return alone ? operator.group() : "";
     }
 
-    /** Reads up to white space or a parenthesis as words. */
+    /** Text up to white space or a parenthesis, as phrases with commas between them. */
     private @Nullable Query words() throws QueryException {
         int start = at;
         while (at < text.length() && !Words.isSpace(text.charAt(at)) && "()".indexOf(text.charAt(at)) < 0) {
             at++;
         }
-        String token = text.substring(start, at);
-        List<String> words = Words.of(token);
-        boolean prefix = token.length() > 1
-                && token.endsWith("*")
-                && !words.isEmpty()
-                && token.endsWith(words.get(words.size() - 1) + "*");
         List<Query> parts = new ArrayList<>();
-        for (int i = 0; i < words.size(); i++) {
-            count(start);
-            parts.add(new Query.Message(List.of(words.get(i)), prefix && i == words.size() - 1));
+        for (String token : COMMA.split(text.substring(start, at), -1)) {
+            boolean prefix = token.length() > 1
+                    && token.endsWith("*")
+                    && !Words.endsWithSeparator(token.substring(0, token.length() - 1));
+            Query phrase = phrase(start, token, prefix);
+            if (phrase != null) {
+                parts.add(phrase);
+            }
         }
         return parts.isEmpty() ? null : Query.all(parts);
     }
 
-    private @Nullable Query message(int start, String phrase, boolean prefix) throws QueryException {
+    private @Nullable Query phrase(int start, String phrase, boolean prefix) throws QueryException {
         List<String> words = Words.of(phrase);
         if (words.isEmpty()) {
             return null;
         }
         count(start);
-        return new Query.Message(words, prefix);
+        Query text = new Query.Words(words, prefix);
+        return UUID.matcher(phrase).matches()
+                ? Query.any(List.of(new Query.Value(Field.ID, phrase.toLowerCase(Locale.ROOT), false), text))
+                : text;
     }
 
     /** Reads a field and its values; null if no field is named here. */
@@ -249,15 +253,10 @@ public final class QueryParser {
         Values values;
         switch (name) {
             case "message" ->
-                values = (from, value, prefix) -> {
-                    Query message = message(from, value, prefix);
-                    if (message == null) {
-                        throw wrong(from, "there is no word, expected a letter or a digit");
-                    }
-                    return message;
-                };
-            case "occurred_at", "timestamp" -> values = (from, value, prefix) -> time(false, from, value, prefix);
-            case "recorded_at" -> values = (from, value, prefix) -> time(true, from, value, prefix);
+                values = (from, value, prefix, quoted) -> new Query.Message(someWords(from, value), prefix);
+            case "occurred_at", "timestamp" ->
+                values = (from, value, prefix, quoted) -> time(false, from, value, prefix);
+            case "recorded_at" -> values = (from, value, prefix, quoted) -> time(true, from, value, prefix);
             case "last" -> values = this::last;
             default -> {
                 Field field = Field.named(name).orElse(null);
@@ -275,11 +274,21 @@ public final class QueryParser {
                 }
                 values = field == Field.IP
                         ? this::address
-                        : (from, value, prefix) -> new Query.Value(field, value, prefix);
+                        : (from, value, prefix, quoted) -> field.isName() && !quoted && !value.isEmpty()
+                                ? new Query.Name(field, someWords(from, value), prefix)
+                                : new Query.Value(field, value, prefix);
             }
         }
         at = named.end() + 1;
         return values(values);
+    }
+
+    private List<String> someWords(int from, String text) throws QueryException {
+        List<String> words = Words.of(text);
+        if (words.isEmpty()) {
+            throw wrong(from, "there is no word, expected a letter or a digit");
+        }
+        return words;
     }
 
     /** Null if no colon follows: then the text is words. */
@@ -306,7 +315,7 @@ public final class QueryParser {
             path.add(name);
             at++;
             if (next == ':') {
-                return values((first, value, prefix) -> new Query.Metadata(path, value, prefix));
+                return values((first, value, prefix, quoted) -> new Query.Metadata(path, value, prefix));
             }
         }
     }
@@ -316,7 +325,7 @@ public final class QueryParser {
     }
 
     private interface Values {
-        Query read(int from, String value, boolean prefix) throws QueryException;
+        Query read(int from, String value, boolean prefix, boolean quoted) throws QueryException;
     }
 
     private Query values(Values values) throws QueryException {
@@ -357,7 +366,8 @@ public final class QueryParser {
         int start = at;
         String value;
         boolean prefix;
-        if (at < text.length() && text.charAt(at) == '"') {
+        boolean quoted = at < text.length() && text.charAt(at) == '"';
+        if (quoted) {
             value = quoted();
             prefix = takeStar();
         } else {
@@ -378,10 +388,10 @@ public final class QueryParser {
             throw wrong(start, "there is no value, expected one");
         }
         count(start);
-        return values.read(start, value, prefix);
+        return values.read(start, value, prefix, quoted);
     }
 
-    private Query address(int from, String value, boolean prefix) throws QueryException {
+    private Query address(int from, String value, boolean prefix, boolean quoted) throws QueryException {
         int slash = value.indexOf('/');
         if (prefix && slash < 0) {
             boolean isMapped = MAPPED.matcher(value).matches();
@@ -458,7 +468,7 @@ public final class QueryParser {
                 "this is no time, expected one such as 2026-01-31 or 2026-01-31T09:30:00Z, or a range of two with .. between them");
     }
 
-    private Query last(int from, String value, boolean prefix) throws QueryException {
+    private Query last(int from, String value, boolean prefix, boolean quoted) throws QueryException {
         Matcher length = LAST.matcher(value);
         if (prefix || !length.matches()) {
             throw wrong(from, "this is no length of time, expected a number with s, m, h, d or w, such as 24h");
@@ -542,7 +552,7 @@ public final class QueryParser {
      * Divides text into words as {@code annals.words()} of the schema does. The schema also folds words, so characters that
      * fold to punctuation separate words.
      */
-    static final class Words {
+    public static final class Words {
 
         private static final String SPACES =
                 "\\t-\\r \\x{85}\\x{a0}\\x{2000}-\\x{200a}\\x{2028}-\\x{202f}\\x{205f}\\x{3000}";
@@ -566,6 +576,17 @@ public final class QueryParser {
             return Arrays.stream(BETWEEN.split(text, -1))
                     .filter(word -> !word.isEmpty())
                     .toList();
+        }
+
+        static boolean endsWithSeparator(String text) {
+            return text.isEmpty()
+                    || BETWEEN.matcher(text.substring(text.length() - 1)).matches();
+        }
+
+        /** Whether {@code annals.has_words()} looks for it within words as well: one Chinese, Japanese or Korean character. */
+        public static boolean isWithinWords(List<String> words) {
+            String word = words.get(0);
+            return words.size() == 1 && word.codePointCount(0, word.length()) == 1 && word.charAt(0) >= '\u0800';
         }
 
         static boolean isSpace(char c) {

@@ -3,6 +3,7 @@ package dev.annals.derived.search;
 import dev.annals.core.query.Filter;
 import dev.annals.core.query.Query;
 import dev.annals.core.query.Query.Field;
+import dev.annals.core.query.QueryParser;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
@@ -33,8 +34,9 @@ record IndexKeys(List<Set<Key>> alternatives) {
     private static final int WORD = 6;
     private static final int ANY_WORD = 7;
     private static final int RECORDED_BY = 8;
+    private static final int ID = 9;
 
-    /** A value of a field; of a message, its words. */
+    /** A value of a field; of {@link #WORD}, words. */
     record Key(int field, String value) {}
 
     static IndexKeys of(Filter filter) {
@@ -98,15 +100,24 @@ record IndexKeys(List<Set<Key>> alternatives) {
             Set<Set<Key>> union = new LinkedHashSet<>();
             any.parts().forEach(part -> union.addAll(alternatives(part)));
             return union.size() > MOST_ALTERNATIVES || union.contains(Set.<Key>of()) ? ANYTHING : List.copyOf(union);
+        } else if (query instanceof Query.Words text) {
+            return words(text.words(), text.prefix());
         } else if (query instanceof Query.Message message) {
-            List<String> words = message.words();
-            List<String> whole = message.prefix() ? words.subList(0, words.size() - 1) : words;
-            return whole.isEmpty() ? ANYTHING : List.of(Set.of(new Key(WORD, String.join(" ", whole))));
+            return words(message.words(), message.prefix());
+        } else if (query instanceof Query.Name name) {
+            return words(name.words(), name.prefix());
         } else if (query instanceof Query.Value value) {
             Integer field = value.prefix() ? null : field(value.field());
             return field == null ? ANYTHING : List.of(Set.of(new Key(field, value.value())));
         }
         return ANYTHING;
+    }
+
+    private static List<Set<Key>> words(List<String> words, boolean prefix) {
+        List<String> whole = prefix ? words.subList(0, words.size() - 1) : words;
+        return whole.isEmpty() || QueryParser.Words.isWithinWords(words)
+                ? ANYTHING
+                : List.of(Set.of(new Key(WORD, String.join(" ", whole))));
     }
 
     /** All pairs; the first list alone if these are too many. */
@@ -128,6 +139,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
     /** @return null if the index does not have the field */
     private static @Nullable Integer field(Field field) {
         return switch (field) {
+            case ID -> ID;
             case ACTION -> ACTION;
             case ACTOR, ACTOR_ID, ACTOR_NAME -> ACTOR;
             case SUBJECT, SUBJECT_ID, SUBJECT_NAME -> SUBJECT;

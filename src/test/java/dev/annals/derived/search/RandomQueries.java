@@ -52,6 +52,8 @@ public final class RandomQueries {
     private static final List<String> WORDS =
             List.of("disk", "Disk", "full", "volume", "Ümit", "7", "example", "voluminous", "x");
     private static final List<String> SEPARATORS = List.of(" ", "-", ", ", "  (", ") ", "_", "'", "\u3000");
+    private static final List<Field> NAMES =
+            List.of(Field.ACTOR, Field.ACTOR_NAME, Field.SUBJECT, Field.SUBJECT_NAME);
     private static final List<String> PLAIN = List.of("red", "Red", "reddish", "1.50", "true", "x'y\"z\\");
 
     private RandomQueries() {}
@@ -79,7 +81,11 @@ public final class RandomQueries {
                 boolean prefix = random.nextInt(4) == 0;
                 String last = words.get(words.size() - 1);
                 words.set(words.size() - 1, prefix ? last.substring(0, random.nextInt(last.length()) + 1) : last);
-                yield new Query.Message(words, prefix);
+                yield switch (random.nextInt(3)) {
+                    case 0 -> new Query.Message(words, prefix);
+                    case 1 -> new Query.Name(of(NAMES, random), words, prefix);
+                    default -> new Query.Words(words, prefix);
+                };
             }
             case 2 -> {
                 List<String> path = of(
@@ -119,6 +125,7 @@ public final class RandomQueries {
 
     private static List<String> values(Field field) {
         return switch (field) {
+            case ID -> List.of("019ae2f1-0000-7000-8000-000000000000");
             case ACTION -> ACTIONS;
             case ACTOR_TYPE, SUBJECT_TYPE -> TYPES;
             case OUTCOME -> OUTCOMES;
@@ -147,6 +154,10 @@ public final class RandomQueries {
             return !matches(not.part(), stored);
         } else if (query instanceof Query.Message message) {
             return record.message() != null && has(record.message(), message.words(), message.prefix());
+        } else if (query instanceof Query.Name name) {
+            return texts(name.field(), stored).anyMatch(text -> has(text, name.words(), name.prefix()));
+        } else if (query instanceof Query.Words words) {
+            return everyText(stored).anyMatch(text -> has(text, words.words(), words.prefix()));
         } else if (query instanceof Query.Value value) {
             return texts(value.field(), stored).anyMatch(text -> is(text, value.value(), value.prefix()));
         } else if (query instanceof Query.Metadata metadata) {
@@ -188,6 +199,7 @@ public final class RandomQueries {
         Party actor = record.actor() == null ? new Party(null, null, null) : record.actor();
         Party subject = record.subject() == null ? new Party(null, null, null) : record.subject();
         return switch (field) {
+            case ID -> Stream.of(record.id().toString());
             case ACTION -> Stream.of(record.action());
             case ACTOR -> present(actor.id(), actor.name());
             case ACTOR_ID -> present(actor.id());
@@ -201,6 +213,15 @@ public final class RandomQueries {
             case IP -> present(record.ipAddress());
             case RECORDED_BY -> present(stored.recordedBy());
         };
+    }
+
+    /** The metadata count as one text, because a phrase may begin with a name and end in its value. */
+    private static Stream<String> everyText(StoredRecord stored) {
+        return Stream.concat(
+                Arrays.stream(Field.values())
+                        .filter(field -> field != Field.ID)
+                        .flatMap(field -> texts(field, stored)),
+                present(stored.record().message(), stored.record().metadata()));
     }
 
     private static Stream<String> present(@Nullable String... texts) {

@@ -9,8 +9,12 @@ const TOKEN = /"(?:[^"\\]|\\.)*"?|[()]|[^\s()"]+/g;
 
 const quoted = (text) => `"${text.replace(/["\\]/g, '\\$&')}"`;
 
-/** The term of a query for a field's value. */
-export const term = (field, text) => `${field}:${PLAIN.test(text) && !OPERATOR.test(text) ? text : quoted(text)}`;
+/** Fields whose value without quotes is words. */
+const NAMES = /^(?:actor|subject)(?:\.name)?$/;
+
+/** The term of a query for a field's whole value. */
+export const term = (field, text) =>
+  `${field}:${PLAIN.test(text) && !OPERATOR.test(text) && !NAMES.test(field) ? text : quoted(text)}`;
 
 /** The field of a value in the metadata, by its path. */
 export const metadataField = (path) => `metadata.${path.map((name) => (PLAIN_NAME.test(name) ? name : quoted(name))).join('.')}`;

@@ -572,13 +572,14 @@ public final class QueryParser {
 
         private Words() {}
 
-        static List<String> of(String text) {
+        public static List<String> of(String text) {
             return Arrays.stream(BETWEEN.split(text, -1))
                     .filter(word -> !word.isEmpty())
                     .toList();
         }
 
-        static boolean endsWithSeparator(String text) {
+        /** Whether the last word of a text is complete. */
+        public static boolean endsWithSeparator(String text) {
             return text.isEmpty()
                     || BETWEEN.matcher(text.substring(text.length() - 1)).matches();
         }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The part of a filter that the index can answer: alternatives of keys. Every record that passes has all keys of one alternative. The
- * records themselves decide about the rest: exclusions, prefixes, networks, metadata, types, and lists with too many alternatives.
+ * records themselves decide about the rest: exclusions, networks, the last word of prefixes, and lists with too many alternatives.
  *
  * @param alternatives at least one; an empty one means that any record may pass
  */
@@ -108,9 +108,21 @@ record IndexKeys(List<Set<Key>> alternatives) {
             return words(name.words(), name.prefix());
         } else if (query instanceof Query.Value value) {
             Integer field = value.prefix() ? null : field(value.field());
-            return field == null ? ANYTHING : List.of(Set.of(new Key(field, value.value())));
+            return field == null
+                    ? words(value.value(), value.prefix())
+                    : List.of(Set.of(new Key(field, value.value())));
+        } else if (query instanceof Query.Metadata metadata) {
+            // JSON in JSON has escapes that the words of the metadata lack.
+            return metadata.value().startsWith("{") || metadata.value().startsWith("[")
+                    ? ANYTHING
+                    : words(metadata.value(), metadata.prefix());
         }
         return ANYTHING;
+    }
+
+    private static List<Set<Key>> words(String value, boolean prefix) {
+        List<String> words = QueryParser.Words.of(value);
+        return words.isEmpty() ? ANYTHING : words(words, prefix && !QueryParser.Words.endsWithSeparator(value));
     }
 
     private static List<Set<Key>> words(List<String> words, boolean prefix) {

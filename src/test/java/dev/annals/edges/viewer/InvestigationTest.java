@@ -72,11 +72,11 @@ class InvestigationTest extends BrowserTest {
             assertThat(rows(page)).hasCount(2);
             rows(page).nth(1).click();
             label(page, "Exclude this Actor").click();
-            assertThat(page.locator("input[name=q]")).hasValue("(action:grant OR action:login) -actor:u-1");
+            assertThat(page.locator("input[name=q]")).hasValue("(action:grant OR action:login) -actor:\"u-1\"");
             assertThat(rows(page)).hasCount(1);
             label(page, "Exclude this Outcome").click();
             assertThat(page.locator("input[name=q]"))
-                    .hasValue("(action:grant OR action:login) -actor:u-1 -outcome:denied");
+                    .hasValue("(action:grant OR action:login) -actor:\"u-1\" -outcome:denied");
 
             page.navigate(service + "#");
             assertThat(rows(page)).hasCount(2);

@@ -33,13 +33,13 @@ begin
     hint = format('As the owner of the schema: select annals.grant_writer(%L, %L);', session_user, project_id);
 end $$;
 
--- A record from plain SQL gets its append id before the number of its statement's rows is known. So up to 256 consecutive records of a
--- session share an id (a UUIDv8), from which the way to a record's place is short.
+-- A record from plain SQL gets its append id before the number of its statement's rows is known. Up to 256 consecutive records of a
+-- session share an id (a UUIDv8), which leads to a record's place in few steps.
 create or replace function annals.shared_append_id() returns uuid
 language sql volatile
 return ('0000000000008000' || to_hex(nextval('annals.shared_append_number') / 256 | -9223372036854775808))::uuid;
 
--- Runs before a record is inserted that names no append. Only plain SQL writers insert such records.
+-- Runs before the insert of a record that names no append. Only plain SQL writers insert such records.
 --
 -- The right is checked first. A check after the insert would let a unique violation or INSERT 0 0 tell which ids a project has. The usual
 -- grant is to the login itself.
@@ -171,8 +171,8 @@ begin
 end $$;
 
 -- Locks the feeds of a transaction with several projects. While it waits for one, it holds none of the others: a subtransaction gives
--- them back. So a transaction that waits for project B does not block project A. If several stay busy, that might never end: after five
--- waits it locks them in one order, which all transactions share, so they do not deadlock.
+-- them back. A transaction that waits for project B thus does not block project A. If several projects stay busy, that might never end:
+-- after five waits it locks them in one order, which all transactions share, so they do not deadlock.
 create or replace function annals.lock_feeds(project_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

@@ -107,7 +107,7 @@ begin
 end $$;
 
 -- The number of a record that is about to be inserted. A record that names a SYNCHRONOUS sequence gets its next value in the statement
--- that inserts it. So the records of a sequence count 1, 2, 3 … in feed order without a gap: the sequence's row is locked until the
+-- that inserts it. The records of a sequence count 1, 2, 3 … in feed order without a gap: the sequence's row is locked until the
 -- transaction ends. The service draws the values of a batch at once (append_numbered_records.sql).
 --
 -- The value is the one after all that were drawn or given, including those of rows that the statement has inserted. gather_append()

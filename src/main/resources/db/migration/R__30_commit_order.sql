@@ -1,6 +1,6 @@
 -- COMMIT_ORDERED: numbers the rows of the caller's table when their transaction commits.
 --
--- A writer of such a table controls its session: settings, savepoints, SET CONSTRAINTS. So the numbers depend only on the counters,
+-- A writer of such a table controls its session: settings, savepoints, SET CONSTRAINTS. The numbers depend only on the counters,
 -- which it cannot write. Two settings are hints, checked against the rows before use:
 --
 --   annals.commit_<hash>      the groups with rows of this transaction that wait, each with the key of such a row. All transactions
@@ -44,7 +44,7 @@ end $$;
 -- every row. The index of the counters is not unique: a unique one would check every version that a transaction made before.
 --
 -- A transaction locks nothing before its commit, or SET CONSTRAINTS IMMEDIATE. It locks its groups in one order within each table.
--- Transactions that write to several such tables should do so in one order, or PostgreSQL may end one with 40P01.
+-- Transactions that write to several such tables should write in one order, or PostgreSQL may end one with 40P01.
 --
 -- The table needs a primary key; the column is a nullable bigint. Rows have null in it; any other value is refused at commit. Writers
 -- need no right on the column; a role that may update it can change numbers. A row whose primary key changes in the transaction that
@@ -218,8 +218,8 @@ begin
     execute format('alter table %s owner to %s', groups, owner);
     execute format('alter function %s() owner to %s', counter, owner);
   end if;
-  -- Including what default privileges may have granted. Whoever may call the function could number rows of this table from
-  -- a table of their own; the existing triggers need no right.
+  -- Including what default privileges may have granted. A role that may call the function could number rows of this table from
+  -- its own table. The existing triggers need no right.
   for kind, made, other in
     select 'table', c.oid::regclass::text, a.grantee from pg_class c, aclexplode(c.relacl) a
       where c.oid in (counter::regclass, groups::regclass) and a.grantee <> owner

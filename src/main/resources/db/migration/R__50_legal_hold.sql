@@ -1,7 +1,7 @@
 -- Legal holds. A hold covers a project, or the records of one actor or one subject in it. It stops redactions of what it covers, and
 -- the retention of its whole project. A lifted hold stays in the table.
 
--- Waits for holds that are being set, and lets none be set before the transaction ends. So a removal either commits before a hold or sees
+-- Waits for holds that are being set, and lets none be set before the transaction ends. A removal either commits before a hold or sees
 -- it. Appends continue.
 create or replace function annals.keep_holds(project_id uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp

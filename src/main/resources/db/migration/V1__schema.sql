@@ -524,7 +524,7 @@ create table annals.daily_total (
   constraint daily_total_pkey primary key (project_id, day)
 ) with (fillfactor = 50);
 
--- A key in the index. Each stretch of 1,048,576 places has a number of 16 bits. So a search asks for one stretch after the other, in feed
+-- A key in the index. Each stretch of 1,048,576 places has a number of 16 bits. A search asks for one stretch after the other, in feed
 -- order, and the index grows in few places.
 create function annals.search_entry(stretch bigint, key integer) returns bigint
 language sql immutable parallel safe

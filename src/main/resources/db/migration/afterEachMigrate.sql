@@ -1,5 +1,5 @@
 -- Flyway runs this in the transaction of each migration. PostgreSQL lets every role execute a new function: take that back, except for
--- what writers of tables in commit order call. (ALTER DEFAULT PRIVILEGES cannot do so for one schema.)
+-- what writers of tables in commit order call. (ALTER DEFAULT PRIVILEGES cannot take it back for one schema.)
 do $$
 declare
   made regprocedure;

@@ -108,10 +108,6 @@ end;
 
 -- Text for words: folded, without accents, and with each pair of neighbouring Chinese, Japanese or Korean characters as a word,
 -- because these languages write words without spaces.
-create or replace function annals.word_text(content text) returns text
-language sql immutable parallel safe
-return case when octet_length(content) = length(content) then lower(content collate "C") else annals.unicode_word_text(content) end;
-
 create or replace function annals.unicode_word_text(content text) returns text
 language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp
 as $$
@@ -143,6 +139,10 @@ begin
   end if;
   return folded;
 end $$;
+
+create or replace function annals.word_text(content text) returns text
+language sql immutable parallel safe
+return case when octet_length(content) = length(content) then lower(content collate "C") else annals.unicode_word_text(content) end;
 
 -- The words of a text, split at white space and punctuation. Most separators are single spaces, which string_to_array() finds; each
 -- match of the expression costs as much as all else about a word.

@@ -4,6 +4,7 @@ import dev.annals.core.query.Query.Field;
 import dev.annals.kernel.http.IpAddress;
 import dev.annals.kernel.http.Timestamps;
 import java.io.Serial;
+import java.text.Normalizer;
 import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.time.temporal.ChronoUnit;
@@ -570,11 +571,16 @@ public final class QueryParser {
                         + "\\x{2039}\\x{203a}\\x{2e3a}\\x{2e3b}\\x{3001}\\x{3002}\\x{300c}-\\x{300f}"
                         + FOLDED + "-]+");
 
+        /** Accents without a letter, which {@code annals.words()} removes. */
+        private static final Pattern ACCENTS = Pattern.compile("[ \\x{300}-\\x{36f}]+");
+
         private Words() {}
 
         public static List<String> of(String text) {
             return Arrays.stream(BETWEEN.split(text, -1))
-                    .filter(word -> !word.isEmpty())
+                    .filter(word -> !word.isEmpty()
+                            && !ACCENTS.matcher(Normalizer.normalize(word, Normalizer.Form.NFKD))
+                                    .matches())
                     .toList();
         }
 

@@ -52,8 +52,7 @@ public final class RandomQueries {
     private static final List<String> WORDS =
             List.of("disk", "Disk", "full", "volume", "Ümit", "7", "example", "voluminous", "x");
     private static final List<String> SEPARATORS = List.of(" ", "-", ", ", "  (", ") ", "_", "'", "\u3000");
-    private static final List<Field> NAMES =
-            List.of(Field.ACTOR, Field.ACTOR_NAME, Field.SUBJECT, Field.SUBJECT_NAME);
+    private static final List<Field> NAMES = List.of(Field.ACTOR, Field.ACTOR_NAME, Field.SUBJECT, Field.SUBJECT_NAME);
     private static final List<String> PLAIN = List.of("red", "Red", "reddish", "1.50", "true", "x'y\"z\\");
 
     private RandomQueries() {}
@@ -218,9 +217,7 @@ public final class RandomQueries {
     /** The metadata count as one text, because a phrase may begin with a name and end in its value. */
     private static Stream<String> everyText(StoredRecord stored) {
         return Stream.concat(
-                Arrays.stream(Field.values())
-                        .filter(field -> field != Field.ID)
-                        .flatMap(field -> texts(field, stored)),
+                Arrays.stream(Field.values()).filter(field -> field != Field.ID).flatMap(field -> texts(field, stored)),
                 present(stored.record().message(), stored.record().metadata()));
     }
 

@@ -30,10 +30,13 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -345,8 +348,23 @@ class SearchIndexTest {
                 && (filter.outcome() == null || filter.outcome().equals(record.outcome()))
                 && (filter.ipAddress() == null || filter.ipAddress().equals(record.ipAddress()))
                 && (filter.recordedBy() == null || filter.recordedBy().equals(stored.recordedBy()))
-                && (filter.q() == null
-                        || (record.message() != null && words(record.message()).containsAll(words(filter.q()))));
+                && (filter.q() == null || words(everyText(stored)).containsAll(words(filter.q())));
+    }
+
+    private static String everyText(StoredRecord stored) {
+        var record = stored.record();
+        return Stream.of(
+                        record.action(),
+                        record.actor(),
+                        record.subject(),
+                        record.outcome(),
+                        record.ipAddress(),
+                        record.message(),
+                        record.metadata(),
+                        stored.recordedBy())
+                .filter(Objects::nonNull)
+                .map(Object::toString)
+                .collect(Collectors.joining(" "));
     }
 
     private static boolean isParty(String wanted, @Nullable Party party) {

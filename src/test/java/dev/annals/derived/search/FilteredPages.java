@@ -1,5 +1,7 @@
 package dev.annals.derived.search;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.annals.core.feed.Cursor;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery;
@@ -38,6 +40,21 @@ public final class FilteredPages {
 
     static List<Long> ids(FeedPage page) {
         return page.records().stream().map(EncodedRecord::sequenceId).toList();
+    }
+
+    /** The sequence ids of all pages of a filter. */
+    static List<Long> walk(FeedReader reader, UUID project, Order order, int limit, Filter filter) {
+        List<Long> found = new ArrayList<>();
+        Cursor cursor = null;
+        Cursor head = null;
+        do {
+            FeedPage page = read(reader, project, order, cursor, head, limit, filter);
+            assertThat(page.next() == null || !page.next().equals(cursor)).isTrue();
+            found.addAll(ids(page));
+            cursor = page.next();
+            head = page.head();
+        } while (cursor != null);
+        return found;
     }
 
     /** All records of a feed, in its order. */

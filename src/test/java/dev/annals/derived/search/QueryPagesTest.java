@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.BesideTheService;
 import dev.annals.Load;
 import dev.annals.SqlFixture;
-import dev.annals.core.feed.Cursor;
 import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery.Order;
@@ -88,7 +87,7 @@ class QueryPagesTest {
             if (order == Order.DESCENDING) {
                 Collections.reverse(expected);
             }
-            assertThat(walk(reader, project, order, RandomQueries.of(List.of(40, 200), random), filter))
+            assertThat(FilteredPages.walk(reader, project, order, RandomQueries.of(List.of(40, 200), random), filter))
                     .as(order + " " + asked + " " + text)
                     .isEqualTo(expected);
             telling += expected.isEmpty() || expected.size() == all.size() ? 0 : 1;
@@ -146,7 +145,8 @@ class QueryPagesTest {
             FeedPage page = FilteredPages.read(reader, project, Order.ASCENDING, null, null, 10, filter);
             assertThat(page.records()).as(text).isEmpty();
             assertThat(page.next()).as(text).isNotNull();
-            assertThat(walk(reader, project, Order.ASCENDING, 10, filter)).containsExactly(3_001L);
+            assertThat(FilteredPages.walk(reader, project, Order.ASCENDING, 10, filter))
+                    .containsExactly(3_001L);
         }
     }
 
@@ -156,19 +156,5 @@ class QueryPagesTest {
 
     private static Query parse(String text) throws QueryException {
         return QueryParser.parse(text, OffsetDateTime.now(ZoneOffset.UTC));
-    }
-
-    private static List<Long> walk(FeedReader reader, UUID project, Order order, int limit, Filter filter) {
-        List<Long> found = new ArrayList<>();
-        Cursor cursor = null;
-        Cursor head = null;
-        do {
-            FeedPage page = FilteredPages.read(reader, project, order, cursor, head, limit, filter);
-            assertThat(page.next() == null || !page.next().equals(cursor)).isTrue();
-            found.addAll(FilteredPages.ids(page));
-            cursor = page.next();
-            head = page.head();
-        } while (cursor != null);
-        return found;
     }
 }

@@ -106,8 +106,7 @@ return case
   else annals.fold_unicode(content)
 end;
 
--- Text for words: folded, without accents, and with each pair of neighbouring Chinese, Japanese or Korean characters as a word,
--- because these languages write words without spaces.
+-- Text for words: folded and without accents.
 create or replace function annals.unicode_word_text(content text) returns text
 language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp
 as $$
@@ -121,22 +120,6 @@ begin
       else normalize(regexp_replace(normalize(folded, NFD) collate "C", '[\u0300-\u036f]+', '', 'g'), NFC) end,
       'øłđħŧ', 'oldht');
   end if;
-  if folded collate "C" ~ '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]' then
-    folded := (
-      select string_agg(case
-          when not is_dense then case when was_dense then ' ' else '' end || character
-          when next_is_dense then ' ' || character || next
-          when was_dense then ''
-          else ' ' || character
-        end, '' order by number)
-      from (
-        select number, character, is_dense, lead(character) over pair as next,
-          coalesce(lag(is_dense) over pair, false) as was_dense, coalesce(lead(is_dense) over pair, false) as next_is_dense
-        from string_to_table(folded, null) with ordinality as one (character, number)
-        cross join lateral (select character collate "C"
-          ~ '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]') as kind (is_dense)
-        window pair as (order by number)) as spread);
-  end if;
   return folded;
 end $$;
 
@@ -144,17 +127,53 @@ create or replace function annals.word_text(content text) returns text
 language sql immutable parallel safe
 return case when octet_length(content) = length(content) then lower(content collate "C") else annals.unicode_word_text(content) end;
 
--- The words of a text, split at white space and punctuation. Most separators are single spaces, which string_to_array() finds; each
+-- The words of such a text, split at white space and punctuation. Most separators are single spaces, which string_to_array() finds; each
 -- match of the expression costs as much as all else about a word.
-create or replace function annals.words(content text) returns text[]
+create or replace function annals.split_words(word_text text) returns text[]
 language sql immutable parallel safe
 return array_remove(
   string_to_array(
-    regexp_replace(annals.word_text(content) collate "C",
+    regexp_replace(word_text collate "C",
       '[\t-\r!"#$%&''()*+,./:;<=>?@\[\\\]^_`{|}~\u0085\u00a0\u00a1\u00ab\u00bb\u00bf\u2010-\u2027\u2028-\u202f\u2039\u203a\u2e3a\u2e3b\u3000-\u3002\u300c-\u300f-]+',
       ' ', 'g'),
     ' '),
   '');
+
+create or replace function annals.words(content text) returns text[]
+language sql immutable parallel safe
+return annals.split_words(annals.word_text(content));
+
+-- Chinese, Japanese and Korean are written without spaces, so a word of them is looked for within words, and the index has each pair of
+-- neighbouring characters.
+create or replace function annals.has_dense(word text) returns boolean
+language sql immutable parallel safe
+return octet_length(word) > length(word)
+  and word collate "C" ~ '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]';
+
+create or replace function annals.pairs(word_text text) returns text[]
+language sql immutable parallel safe
+return array(
+  select substr(run.run[1], first, 2)
+  from regexp_matches(
+    word_text collate "C", '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]{2,}', 'g') as run (run)
+  cross join lateral generate_series(1, length(run.run[1]) - 1) as first);
+
+-- The words by which a text is indexed.
+create or replace function annals.indexed_words(content text) returns text[]
+language sql immutable parallel safe
+return case
+  when annals.has_dense(content) then array(
+    select word from unnest(annals.words(content)) as word where not annals.has_dense(word)) || annals.pairs(annals.word_text(content))
+  else annals.words(content)
+end;
+
+-- Words as they stand in a text of words with a space before and after each.
+create or replace function annals.sought(wanted text, is_prefix boolean) returns text
+language sql immutable parallel safe
+return case
+  when annals.has_dense(annals.word_text(wanted)) then array_to_string(annals.words(wanted), ' ')
+  else ' ' || array_to_string(annals.words(wanted), ' ') || case when is_prefix then '' else ' ' end
+end;
 
 -- The names and values of metadata as text. JSON's escapes are separators, so that no word begins with the letter of an escape.
 create or replace function annals.metadata_text(metadata jsonb) returns text
@@ -171,15 +190,6 @@ return r.action || coalesce(E' \x01 ' || r.actor_name, '') || coalesce(E' \x01 '
   || coalesce(E' \x01 ' || r.outcome, '') || coalesce(E' \x01 ' || host(r.ip_address), '') || coalesce(E' \x01 ' || r.message, '')
   || coalesce(E' \x01 ' || annals.recorder(r.recorded_by_token, r.recorded_by_role), '')
   || coalesce(E' \x01 ' || annals.metadata_text(r.metadata), '');
-
--- Whether a text, prepared as ' word word ', has these words one after the other. One Chinese, Japanese or Korean character alone is
--- looked for within words.
-create or replace function annals.has_words(spaced text, wanted text, is_prefix boolean) returns boolean
-language sql immutable parallel safe
-return case
-  when length(wanted) = 1 and octet_length(wanted) > 2 then strpos(spaced, array_to_string(annals.words(wanted), ' ')) > 0
-  else strpos(spaced, ' ' || array_to_string(annals.words(wanted), ' ') || case when is_prefix then '' else ' ' end) > 0
-end;
 
 -- A value of a field, in any case, as a number of 32 bits. A collision costs a useless look. Fields: 1 action, 2 actor (id or name),
 -- 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of any field, 7 any word, 8 the recorder, 9 the record's id.

@@ -109,7 +109,7 @@ grant select, insert, delete on annals.search_block to annals_service;
 grant execute on function annals.combination_key(text, text, text), annals.cased_letters(), annals.folded_letters(), annals.case_folding(),
   annals.is_nearly_folded(text), annals.is_normal(text), annals.has_later_characters(text), annals.fold_unicode(text), annals.fold(text),
   annals.words(text), annals.word_text(text), annals.unicode_word_text(text), annals.metadata_text(jsonb), annals.record_text(annals.audit_record),
-  annals.has_words(text, text, boolean), annals.search_mark(), annals.projection_mark(text),
+  annals.split_words(text), annals.has_dense(text), annals.pairs(text), annals.indexed_words(text), annals.sought(text, boolean), annals.search_mark(), annals.projection_mark(text),
   annals.search_key(uuid, integer, text), annals.search_entry(bigint, integer), annals.search_entries(bigint, integer[]) to annals_service;
 
 -- The tree of a feed's log only grows.

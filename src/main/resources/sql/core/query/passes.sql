@@ -25,6 +25,6 @@ and (:recorded_by::text is null or annals.recorder(r.recorded_by_token, r.record
 -- Most records fail the first test, which is much cheaper. A subquery that does not depend on the record is computed once.
 and (:q::text is null or case
   when annals.word_text(annals.record_text(r)) like all (array(select '%' || word || '%' from unnest(annals.words(:q::text)) as word))
-  then annals.words(annals.record_text(r)) @> (select annals.words(:q::text))
+  then annals.split_words(annals.word_text(annals.record_text(r))) @> (select annals.words(:q::text))
   else false end)
 and /* condition */ :terms::text[] is null

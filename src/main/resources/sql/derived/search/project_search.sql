@@ -40,7 +40,7 @@ with start as materialized (
     select word.field, word.value, value.first, value.last, value.slices
     from value
     cross join lateral (
-      select case when octet_length(value.value) <= :bytes then annals.words(value.value) end as words offset 0) as divided
+      select case when octet_length(value.value) <= :bytes then annals.indexed_words(value.value) end as words offset 0) as divided
     cross join lateral (
       select 6 as field, word as value from unnest(divided.words) as word where cardinality(divided.words) <= :words
       union all

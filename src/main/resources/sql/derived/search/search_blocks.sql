@@ -15,7 +15,7 @@
 with /* include derived/search/indexed_part */, wanted as materialized (
   select asked.alternative, array_agg(distinct annals.search_key(:project_id, asked.field, one.value)) as keys
   from unnest(:alternatives::integer[], :fields::integer[], :values::text[]) as asked (alternative, field, value)
-  cross join lateral unnest(case when asked.field = 6 then annals.words(asked.value) else array[asked.value] end) as one (value)
+  cross join lateral unnest(case when asked.field = 6 then annals.indexed_words(asked.value) else array[asked.value] end) as one (value)
   group by asked.alternative
 )
 select part.head, part.through, found.block, found.slices, found.places

@@ -83,7 +83,7 @@ with project as materialized (
     select text.field, annals.search_key(record.project_id, 6, word), true
     from (values ('message', record.message), ('metadata', annals.metadata_text(record.metadata)),
       ('actor''s name', record.actor_name), ('subject''s name', record.subject_name)) as text (field, value)
-    cross join lateral unnest(annals.words(text.value)) as word) as value
+    cross join lateral unnest(annals.indexed_words(text.value)) as word) as value
 ), place as (
   select segment.append_id, append.shared_append_id, place.record_id, segment.first_sequence_id + place.nth - 1 as sequence_id
   from annals.feed_segment as segment

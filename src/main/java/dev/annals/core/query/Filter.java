@@ -71,7 +71,7 @@ public record Filter(
             if (part instanceof Query.Time time && !time.recorded()) {
                 from = from == null || (time.start() != null && time.start().isAfter(from)) ? time.start() : from;
                 to = to == null || (time.end() != null && time.end().isBefore(to)) ? time.end() : to;
-            } else if (part instanceof Query.Words text && !QueryParser.Words.isWithinWords(text.words())) {
+            } else if (part instanceof Query.Words text && !QueryParser.Words.haveDense(text.words())) {
                 List<String> whole =
                         text.prefix() ? text.words().subList(0, text.words().size() - 1) : text.words();
                 words.addAll(whole);
@@ -136,30 +136,31 @@ public record Filter(
     public static final class Condition {
 
         private final List<String> terms = new ArrayList<>();
-        private boolean usesWords;
-        private boolean usesMessage;
+        /** For each phrase, that its first word is somewhere in the record; otherwise the record is not divided into words. */
+        private final List<String> firstWords = new ArrayList<>();
+        /** The same for the message. */
+        private final List<String> firstWordsOfMessage = new ArrayList<>();
 
         private final String sql;
 
         public Condition(Query query) {
             String condition = sql(query);
-            sql = usesWords || usesMessage ? withTexts(condition) : condition;
+            if (!firstWords.isEmpty()) {
+                condition = withWords(condition, "record", "annals.record_text(r)", firstWords);
+            }
+            if (!firstWordsOfMessage.isEmpty()) {
+                condition = withWords(condition, "message", "r.message", firstWordsOfMessage);
+            }
+            sql = condition;
         }
 
-        /** A text is divided into its words at most once, for any number of phrases. */
-        private String withTexts(String condition) {
-            List<String> texts = new ArrayList<>();
-            if (usesWords) {
-                texts.add(spaced("annals.record_text(r)") + " as record");
-            }
-            if (usesMessage) {
-                texts.add(spaced("r.message") + " as message");
-            }
-            return "(select " + condition + " from (select " + String.join(", ", texts) + " offset 0) as words)";
-        }
-
-        private static String spaced(String text) {
-            return "' ' || array_to_string(annals.words(" + text + "), ' ') || ' '";
+        /** Divides a text into its words at most once, for any number of phrases. */
+        private static String withWords(String condition, String name, String text, List<String> firstWords) {
+            return "(select " + condition + " from (select annals.word_text(" + text + ") as text offset 0) as " + name
+                    + " cross join lateral (select case when " + String.join(" or ", firstWords)
+                    + " then ' ' || array_to_string(annals.split_words(" + name
+                    + ".text), ' ') || ' ' end as text offset 0) as "
+                    + name + "_words)";
         }
 
         /** Uses the bind {@code :terms}. */
@@ -180,14 +181,19 @@ public record Filter(
             } else if (query instanceof Query.Not not) {
                 return "not " + sql(not.part());
             } else if (query instanceof Query.Words text) {
-                usesWords = true;
-                return hasWords("words.record", text.words(), text.prefix());
+                firstWords.add("strpos(record.text, (select (annals.words("
+                        + term(text.words().get(0)) + "))[1])) > 0");
+                return hasWords("record_words.text", text.words(), text.prefix());
             } else if (query instanceof Query.Message message) {
-                usesMessage = true;
-                return hasWords("words.message", message.words(), message.prefix());
+                firstWordsOfMessage.add("strpos(message.text, (select (annals.words("
+                        + term(message.words().get(0)) + "))[1])) > 0");
+                return hasWords("message_words.text", message.words(), message.prefix());
             } else if (query instanceof Query.Name name) {
                 return columns(name.field()).stream()
-                        .map(column -> hasWords(spaced(column), name.words(), name.prefix()))
+                        .map(column -> hasWords(
+                                "' ' || array_to_string(annals.words(" + column + "), ' ') || ' '",
+                                name.words(),
+                                name.prefix()))
                         .collect(Collectors.joining(" or ", "(", ")"));
             } else if (query instanceof Query.Value value) {
                 return value(value);
@@ -206,9 +212,10 @@ public record Filter(
             return parts.stream().map(this::sql).collect(Collectors.joining(operator, "(", ")"));
         }
 
+        /** The subquery does not depend on the record, and is computed once. */
         private String hasWords(String text, List<String> words, boolean prefix) {
-            return "coalesce(annals.has_words(" + text + ", " + term(String.join(" ", words)) + ", " + prefix
-                    + "), false)";
+            return "coalesce(strpos(" + text + ", (select annals.sought(" + term(String.join(" ", words)) + ", "
+                    + prefix + "))) > 0, false)";
         }
 
         private String value(Query.Value value) {

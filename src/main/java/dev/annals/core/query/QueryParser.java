@@ -574,6 +574,11 @@ public final class QueryParser {
         /** Accents without a letter, which {@code annals.words()} removes. */
         private static final Pattern ACCENTS = Pattern.compile("[ \\x{300}-\\x{36f}]+");
 
+        private static final String DENSE_CHARACTER =
+                "[\\x{3040}-\\x{30ff}\\x{3400}-\\x{4dbf}\\x{4e00}-\\x{9fff}\\x{ac00}-\\x{d7a3}\\x{f900}-\\x{faff}\\x{20000}-\\x{3ffff}]";
+        private static final Pattern DENSE = Pattern.compile(DENSE_CHARACTER);
+        private static final Pattern PAIR = Pattern.compile(DENSE_CHARACTER + "{2}");
+
         private Words() {}
 
         public static List<String> of(String text) {
@@ -590,10 +595,22 @@ public final class QueryParser {
                     || BETWEEN.matcher(text.substring(text.length() - 1)).matches();
         }
 
-        /** Whether {@code annals.has_words()} looks for it within words as well: one Chinese, Japanese or Korean character. */
-        public static boolean isWithinWords(List<String> words) {
-            String word = words.get(0);
-            return words.size() == 1 && word.codePointCount(0, word.length()) == 1 && word.charAt(0) >= '\u0800';
+        /** Whether a word has Chinese, Japanese or Korean characters, which are looked for within words. */
+        public static boolean haveDense(List<String> words) {
+            return words.stream()
+                    .anyMatch(word -> DENSE.matcher(normalized(word)).find());
+        }
+
+        /** Whether the index has a key of these words, by {@code annals.indexed_words()}: a whole word, or a pair of dense characters. */
+        public static boolean areIndexed(List<String> words) {
+            return words.stream()
+                    .map(Words::normalized)
+                    .anyMatch(word ->
+                            !DENSE.matcher(word).find() || PAIR.matcher(word).find());
+        }
+
+        private static String normalized(String word) {
+            return Normalizer.normalize(word, Normalizer.Form.NFKC);
         }
 
         static boolean isSpace(char c) {

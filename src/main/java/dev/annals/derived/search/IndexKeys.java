@@ -127,7 +127,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
 
     private static List<Set<Key>> words(List<String> words, boolean prefix) {
         List<String> whole = prefix ? words.subList(0, words.size() - 1) : words;
-        return whole.isEmpty() || QueryParser.Words.isWithinWords(words)
+        return !QueryParser.Words.areIndexed(whole)
                 ? ANYTHING
                 : List.of(Set.of(new Key(WORD, String.join(" ", whole))));
     }

@@ -126,8 +126,8 @@ class ViewerLinkTest extends ProjectTest {
                 .body("results", hasSize(1));
         with(link("{\"actor_id\": \"c-1\"}")).get(LOGS).then().body("results", hasSize(1));
         with(link("{\"subject_id\": \"One\"}")).get(LOGS).then().body("results", hasSize(0));
-        // Without the index, which follows in the background, and with it.
-        with(link).get(LOGS + "?q=c-1").then().body("results", hasSize(0));
+        with(link).get(LOGS + "?q=c-1").then().body("results", hasSize(2));
+        with(link).get(LOGS + "?q=c-2").then().body("results", hasSize(0));
     }
 
     @Test

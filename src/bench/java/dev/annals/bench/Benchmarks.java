@@ -2,6 +2,7 @@ package dev.annals.bench;
 
 import dev.annals.bench.micro.MicroPart;
 import dev.annals.bench.ordering.OrderingPart;
+import dev.annals.bench.ordering.TransactionPart;
 import dev.annals.bench.pages.PagesPart;
 import dev.annals.bench.scale.ScalePart;
 import dev.annals.bench.search.SearchPart;
@@ -28,6 +29,7 @@ public final class Benchmarks {
 
     private static final List<Part> PARTS = List.of(
             new OrderingPart(),
+            new TransactionPart(),
             new PagesPart(),
             new SearchPart(),
             new ServicePart(),

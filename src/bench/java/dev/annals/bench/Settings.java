@@ -16,7 +16,7 @@ import java.util.List;
 public record Settings(List<String> parts, boolean quick, double seconds, int rounds, String command) {
 
     private static final String DEFAULT_PARTS =
-            "ordering,pages,search,service,fairness,live,export,proof,streams,micro,storage,startup";
+            "ordering,transaction,pages,search,service,fairness,live,export,proof,streams,micro,storage,startup";
 
     static Settings fromSystemProperties() {
         String parts = property("bench", DEFAULT_PARTS);

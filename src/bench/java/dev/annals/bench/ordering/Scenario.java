@@ -39,7 +39,7 @@ public record Scenario(int rows, int projects, int writers, Duration held, boole
                 + (slowCommit ? ", a commit of 1 ms" : "");
     }
 
-    private static String plural(int count, String noun) {
+    static String plural(int count, String noun) {
         return count + " " + noun + (count == 1 ? "" : "s");
     }
 }

@@ -74,6 +74,11 @@ public enum Variant {
         return connection;
     }
 
+    /** The options with which a program of PostgreSQL's starts sessions that insert as this variant's writers do. */
+    String sessionOptions() {
+        return "-c search_path=" + schema + ",public" + (role.isEmpty() ? "" : " -c role=" + role);
+    }
+
     /** The statement that inserts so many records. */
     NumberedStatement insert(int rows) {
         return new NumberedStatement(

@@ -370,6 +370,10 @@ create table annals.audit_record (
   -- No foreign key to project: it would be checked for every record. Placing an append checks the project.
   constraint audit_record_pkey primary key (project_id, id),
   constraint audit_record_one_recorder check (recorded_by_token is null or recorded_by_role is null)
+) with (
+  -- Vacuum freezes new rows while they are in memory, whatever the size of the table. A later freeze would write their pages again. The
+  -- tables append and feed_segment have these settings too.
+  autovacuum_freeze_min_age = 0, autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000
 );
 -- No number twice. A record without a number has no entry here.
 create unique index audit_record_number_key on annals.audit_record (project_id, number_sequence, number_value)
@@ -385,6 +389,8 @@ create table annals.append (
   constraint append_pkey primary key (project_id, id),
   -- Pages read whole appends, so this bounds what they read too much.
   constraint append_size check (cardinality(record_ids) between 1 and 256)
+) with (
+  autovacuum_freeze_min_age = 0, autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000
 );
 -- 4 KiB of record ids do not compress; in line they are read without a detour.
 alter table annals.append alter column record_ids set storage plain;
@@ -404,6 +410,8 @@ create table annals.feed_segment (
   constraint feed_segment_pkey primary key (project_id, first_sequence_id),
   constraint feed_segment_append_key unique (project_id, append_id)
   -- No check of the range: place_segment() alone writes here, and a check is parsed anew for every commit.
+) with (
+  autovacuum_freeze_min_age = 0, autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000
 );
 
 -- --- Sequences -----------------------------------------------------------------------------------------------------------

@@ -39,6 +39,14 @@ function drawEnds() {
 const progressOf = ({end, pages, found}) =>
   (pages === 0 ? 'Loading …' : `Searching ${end} records: ${count.format(pages)} pages read, ${found} found`);
 
+/** What was searched without a match, and the widest next step. */
+function nothingFound() {
+  const {start, end} = state.filters;
+  return start || end
+    ? 'No records match these filters. Every field of the records in this time was searched: remove the time to search all records.'
+    : 'No records match these filters. Every field of all records was searched.';
+}
+
 /** The text after the last row while nothing is read there. */
 function textAtEnd(full) {
   if (full) {
@@ -50,7 +58,7 @@ function textAtEnd(full) {
   }
   const filtered = Object.keys(state.filters).length > 0;
   if (size() === 0) {
-    return filtered ? 'No records match these filters.' : 'No records yet: they appear here as they are appended.';
+    return filtered ? nothingFound() : 'No records yet: they appear here as they are appended.';
   }
   return filtered ? 'No further records match these filters.' : 'The beginning of the feed.';
 }

@@ -168,7 +168,8 @@ class ViewerAccessTest extends BrowserTest {
             page.keyboard().press("Escape");
 
             page.navigate(service + "#action=nothing_does_this");
-            assertThat(page.locator("#progress")).hasText("No records match these filters.");
+            assertThat(page.locator("#progress"))
+                    .hasText("No records match these filters. Every field of all records was searched.");
             checkAccess(page);
 
             page.route("**/statistics?*", route -> route.fulfill(problem(503, "Try again.")));

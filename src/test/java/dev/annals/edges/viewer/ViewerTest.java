@@ -226,14 +226,16 @@ class ViewerTest extends BrowserTest {
             assertThat(rows(page)).hasCount(3);
             page.getByRole(AriaRole.SEARCHBOX).fill("refused viewer");
             page.keyboard().press("Enter");
-            assertThat(page.locator("#progress")).hasText("No records match these filters.");
+            assertThat(page.locator("#progress"))
+                    .hasText("No records match these filters. Every field of all records was searched.");
             page.getByLabel("Remove the filter IP address").click();
             assertThat(rows(page)).hasCount(2);
 
             page.navigate(service + "#outcome=denied&start=2020-01-01T00:00:00Z");
             assertThat(rows(page)).hasCount(2);
             page.navigate(service + "#action=nothing_does_this");
-            assertThat(page.locator("#progress")).hasText("No records match these filters.");
+            assertThat(page.locator("#progress"))
+                    .hasText("No records match these filters. Every field of all records was searched.");
             page.navigate(service + "#outcome=denied");
             assertThat(rows(page)).hasCount(2);
             // A browser leaves the seconds of a whole minute out.

@@ -30,12 +30,7 @@ public final class Binds {
         Arrays.fill(values, UNSET);
     }
 
-    /**
-     * Sets a bind.
-     *
-     * @param value a Java value or array of the bind's type, or null
-     * @throws IllegalStateException if the statement has no bind of this name, or it is set already
-     */
+    /** @throws IllegalStateException if the statement has no bind of this name, or it is set already */
     public Binds bind(String name, @Nullable Object value) {
         int place = statement.place(name, next);
         if (values[place] != UNSET) {
@@ -46,7 +41,6 @@ public final class Binds {
         return this;
     }
 
-    /** The statement of these values. */
     public Sql statement() {
         return statement;
     }
@@ -54,20 +48,18 @@ public final class Binds {
     /**
      * Runs the statement, prepared.
      *
-     * <p>A pool lends a connection for it. The pool's own {@code preparedQuery} is not used: it keeps its timer if no
-     * connection can be made, and reports a second end of the statement as an error of its own.
-     *
      * @throws IllegalStateException if a bind is not set
      */
     public Uni<RowSet<Row>> execute(SqlClient client) {
         return on(client, connection -> prepared(connection).execute(tuple()));
     }
 
-    /** Like {@link #execute(SqlClient)}; each row is mapped as it arrives, so that not all are held at once. */
+    /** Maps each row as it arrives, so that not all are held at once. */
     public <T> Uni<RowSet<T>> execute(SqlClient client, Function<Row, T> mapping) {
         return on(client, connection -> prepared(connection).mapping(mapping).execute(tuple()));
     }
 
+    // The pool's own preparedQuery keeps its timer if no connection can be made, and reports a second end as an error.
     private static <T> Uni<T> on(SqlClient client, Function<SqlClient, Uni<T>> statement) {
         return client instanceof Pool pool ? pool.withConnection(statement::apply) : statement.apply(client);
     }
@@ -86,7 +78,7 @@ public final class Binds {
         return Tuple.wrap(values);
     }
 
-    /** The statement for JDBC, with its values set. The caller closes it. */
+    /** The statement for JDBC. The caller closes it. */
     public PreparedStatement prepare(Connection connection) throws SQLException {
         Tuple tuple = tuple();
         PreparedStatement prepared = connection.prepareStatement(statement.jdbcText());

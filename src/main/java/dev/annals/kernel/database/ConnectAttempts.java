@@ -8,16 +8,14 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connects a pool to its database. While the database refuses connections, one attempt is made at a time, after a pause, and
- * its failure fails all that want a connection then. A pool by itself tries for each of them at once, again and again; every
- * attempt costs the server a process and a login, just when it has other work.
- *
- * <p>Safe for any thread.
+ * Connects a pool to its database. While the database refuses connections, one attempt is made at a time, and its failure fails
+ * all waiting callers. A pool by itself tries for each caller at once; every attempt costs the server a process and a login.
+ * Thread-safe.
  */
 final class ConnectAttempts {
 
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
-    /** The limit keeps short the time between the return of the database and the next attempt. */
+    /** Short, so that a database that returns is soon noticed. */
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(500);
 
     private final Vertx vertx;
@@ -44,12 +42,12 @@ final class ConnectAttempts {
         if (pause == 0) {
             return attempt.get().onComplete(done -> ended(done.succeeded(), false));
         }
-        // A promise without a context: a pool accepts a connection only in the connection's own context.
+        // No context: a pool accepts a connection only in the connection's own context.
         Promise<C> result = Promise.promise();
         if (other == null) {
             vertx.setTimer(
                     pause,
-                    // An exception is a failure, too: otherwise the callers would wait for ever.
+                    // compose() turns an exception into a failure; otherwise the callers would wait for ever.
                     over -> Future.succeededFuture()
                             .compose(now -> attempt.get())
                             .onComplete(done -> {
@@ -73,7 +71,6 @@ final class ConnectAttempts {
         return result.future();
     }
 
-    /** 0 if the last attempt succeeded. */
     private long pauseMillis() {
         if (failures == 0) {
             return 0;

@@ -23,10 +23,7 @@ import org.flywaydb.core.api.MigrationInfoService;
 import org.flywaydb.core.api.MigrationState;
 import org.jboss.logging.Logger;
 
-/**
- * Checks a database before it is used: its server must be reachable, its schema new enough, and its settings must not silently
- * break the guarantees of feeds.
- */
+/** Checks the server, the schema and the settings of a database before it is used. */
 @ApplicationScoped
 public class DatabaseCheck {
 
@@ -48,9 +45,9 @@ public class DatabaseCheck {
     }
 
     /**
-     * Connects to a server before Quarkus does, which would surround a failure with about a hundred lines of stack traces.
+     * Connects before Quarkus does, which would surround a failure with a hundred lines of stack traces.
      *
-     * @throws IllegalArgumentException if it cannot be used, with a sentence that says what to do
+     * @throws IllegalArgumentException if the server cannot be used, with a sentence that says what to do
      */
     public static void requireServer(DatabaseUrl url) {
         try (Connection connection = url.connect();
@@ -76,11 +73,7 @@ public class DatabaseCheck {
         }
     }
 
-    /**
-     * Migrates the schema, if {@code annals.database.migrate-at-start} is on. Otherwise the instance refuses to serve a schema
-     * that is older than its statements. A newer schema stays as it is: its functions serve the release before, whose instances
-     * are replaced one by one.
-     */
+    /** A newer schema stays as it is: its functions serve the previous release, whose instances are replaced one by one. */
     void prepareSchema(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
         MigrationInfoService info = flyway.get().info();
         if (Stream.of(info.applied()).anyMatch(migration -> migration.getState() == MigrationState.FUTURE_SUCCESS)) {
@@ -97,10 +90,7 @@ public class DatabaseCheck {
         }
     }
 
-    /**
-     * Refuses to start behind a pooler that drops startup parameters of sessions. A database that cannot be reached is not
-     * reported here.
-     */
+    /** Refuses to start behind a pooler that drops startup parameters. */
     void requireSession(@Observes @Priority(BEFORE_EVERYTHING + 1) StartupEvent event) {
         try {
             pool.withConnection(connection -> connection.query("select 1").execute())
@@ -118,8 +108,8 @@ public class DatabaseCheck {
     }
 
     /**
-     * The faults, each in a sentence that says what to do. The check reads only the newest records of the newest projects, so
-     * that its time does not grow with them.
+     * The faults, each in a sentence that says what to do. Reads only the newest records of the newest projects, so that its
+     * time is bounded.
      */
     Uni<List<String>> findings() {
         return CHECK_DATABASE

@@ -16,10 +16,7 @@ public final class DatabaseFailure {
 
     private DatabaseFailure() {}
 
-    /**
-     * Runs a read, and repeats it after a transient failure, so that clients do not notice a broken connection. Fails with
-     * {@link DatabaseUnavailableException} if that does not help.
-     */
+    /** Repeats a read after a transient failure. Fails with {@link DatabaseUnavailableException} in the end. */
     public static <T> Uni<T> retried(Uni<T> read) {
         return told(read.onFailure(DatabaseFailure::isTransient)
                 .retry()
@@ -27,11 +24,7 @@ public final class DatabaseFailure {
                 .atMost(READ_RETRIES));
     }
 
-    /**
-     * Repeats a read for this long, to outlast a change of the primary.
-     *
-     * @param longest from the first failure on
-     */
+    /** Like {@link #retried}, until {@code longest} after the first failure, to outlast a change of the primary. */
     public static <T> Uni<T> retriedFor(Duration longest, Uni<T> read) {
         return told(read.onFailure(DatabaseFailure::isTransient)
                 .recoverWithUni(first -> again(read, System.nanoTime() + longest.toNanos(), 0, first)));
@@ -57,17 +50,12 @@ public final class DatabaseFailure {
                 .transform(DatabaseUnavailableException::new);
     }
 
-    /**
-     * The wait before the next try: it doubles with each try, up to the longest one.
-     *
-     * @param tries how many waits there were before; 0 for the first
-     */
+    /** The wait before the next try: {@code first} if {@code tries} is 0, then doubled up to {@code longest}. */
     public static Duration backOff(Duration first, Duration longest, int tries) {
         long millis = Math.min(longest.toMillis(), first.toMillis() << Math.min(tries, 16));
         return Duration.ofMillis(Math.max(1, millis));
     }
 
-    /** The advice to a client after such a failure. */
     public static String advice(Throwable failure) {
         return onlyReads(failure)
                 ? "The database that this instance uses is a hot standby, which only reads: send the request to an instance on"
@@ -75,26 +63,22 @@ public final class DatabaseFailure {
                 : "The database cannot be reached, or is overloaded: try again.";
     }
 
-    /** Whether a read failed because its server does not answer, or because of a conflict that other servers do not have. */
+    /** Whether another server might answer the read. */
     public static boolean isOutage(Throwable failure) {
         return failure instanceof DatabaseUnavailableException || isTransient(failure);
     }
 
-    /** Whether a write was sent to a standby. */
+    /** Whether a write reached a standby. */
     public static boolean onlyReads(Throwable failure) {
         return failure instanceof PgException error && error.getSqlState().equals("25006");
     }
 
-    /**
-     * Whether a statement that failed like this may succeed a little later: the connection broke or could not be made, the
-     * server is stopping or out of a resource, or the transaction lost to another one. The outcome of a commit is then unknown.
-     */
+    /** Whether the statement may succeed a little later. The outcome of a commit is then unknown. */
     public static boolean isTransient(Throwable failure) {
         if (failure instanceof PgException error) {
-            // 08: connection. 25006: a failover left the connection on a standby. 40: serialization failure, deadlock.
-            // 53: out of resources. 55P03: the lock was not available in time. 57: stopping, or too slow.
-            // While a database is restored: 28: it lacks its roles. 3D: it does not exist. 3F, 42P01, 42704, 42883: it
-            // lacks its tables, types and functions. 42501: the service lacks its rights to them.
+            // 08: connection. 25006: standby after a failover. 40: serialization failure, deadlock. 53: out of resources.
+            // 55P03: lock timeout. 57: stopping, or too slow. While a database is restored: 28: no roles. 3D: no database.
+            // 3F, 42P01, 42704, 42883: no tables, types or functions. 42501: no rights to them.
             String state = error.getSqlState();
             return state.startsWith("08")
                     || state.equals("25006")
@@ -110,8 +94,7 @@ public final class DatabaseFailure {
                     || state.equals("42704")
                     || state.equals("42883");
         }
-        // The client reports a full pool, or a connection that is closed already, as a Throwable that is neither an
-        // Exception nor an Error.
+        // The client reports a full pool or a closed connection as a plain Throwable.
         return failure instanceof ClosedConnectionException
                 || failure instanceof VertxException
                 || failure instanceof UnusableSessionException

@@ -12,8 +12,8 @@ import org.eclipse.microprofile.health.Readiness;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reports whether the database answers in time, on the connections that requests use, and whether it only reads. At most one
- * query is under way: queries without an answer would use up the connections.
+ * Reports whether the database answers in time on the connections that requests use. At most one query is under way: queries
+ * without an answer would use up the connections.
  */
 @Readiness
 @Singleton

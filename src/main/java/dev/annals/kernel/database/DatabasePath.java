@@ -25,24 +25,19 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jboss.logging.Logger;
 
 /**
- * Detects when the network to the database breaks and when it works again. While an answer is overdue, it asks the database, on
- * another connection, whether it speaks TLS: every PostgreSQL answers that with one byte, before any login (PostgreSQL's
- * documentation, "SSL Session Encryption").
+ * Detects lost connections before their {@link AnswerDeadline}. While an answer is overdue, it asks the database, on another
+ * connection, whether it speaks TLS: every PostgreSQL answers with one byte, before any login (PostgreSQL's documentation, "SSL
+ * Session Encryption").
  *
- * <p>If that fails and later succeeds, every connection that was silent in between has lost its path and is closed at once,
- * instead of at its {@link AnswerDeadline}. With several servers, silent connections are closed as soon as the question fails.
+ * <p>If the question fails and later succeeds, connections that were silent in between are closed; with several servers, as
+ * soon as it fails. If it succeeds at once, a new connection asks whether the waiting session is in a transaction. If it twice
+ * is not, and no byte arrived in between, the statement or its answer was lost: the connection is closed, with the idle ones.
+ * Behind a pooler the session is unknown, and only the deadline applies.
  *
- * <p>If it succeeds at once, the answer is slow, or the path has forgotten that one connection. The server knows which: a new
- * connection asks it whether the session is in a transaction. If twice in a row it is not, and not a byte arrived in between,
- * the statement or its answer was lost: the connection is closed, with the idle ones. A statement that the server works on, or
- * a commit that waits for a standby, keeps its connection until its {@link AnswerDeadline}. Behind a pooler the session of a
- * connection is unknown, and only the deadline applies.
- *
- * <p>Safe for any thread.
+ * <p>Thread-safe.
  */
 final class DatabasePath {
 
-    /** The time without an answer after which the database is asked. */
     private static final Duration PATIENCE = Duration.ofSeconds(3);
     /** The longest time that a part of a statement or an answer takes on the network. */
     private static final Duration ON_THE_WAY = Duration.ofSeconds(2);
@@ -60,7 +55,6 @@ final class DatabasePath {
     private final Map<InetSocketAddress, State> states = new ConcurrentHashMap<>();
     private final boolean severalServers;
 
-    /** The state of the path to one address. */
     private static final class State {
         private boolean asking;
         private boolean broken;
@@ -68,12 +62,6 @@ final class DatabasePath {
         private long lastBroken;
     }
 
-    /**
-     * Watches no connection yet.
-     *
-     * @param deadline the longest time for the answer to a statement
-     * @param severalServers whether another server can be used if one does not answer
-     */
     DatabasePath(Vertx vertx, Duration deadline, boolean severalServers) {
         this.vertx = vertx;
         this.client = vertx.createNetClient(new NetClientOptions().setConnectTimeout(QUESTION_MILLIS));
@@ -81,15 +69,13 @@ final class DatabasePath {
         this.severalServers = severalServers;
     }
 
-    /** The session of a connection, and how to reach its server. */
     private record Backend(ConnectionFactory server, long started, int process) {}
 
-    /** Watches a new connection, and returns it. */
     <C extends SqlConnection> C watched(C connection) {
         return connections.on(connection);
     }
 
-    /** Names the session of a watched connection. */
+    /** Names the session of a watched connection, unless a pooler hides it. */
     void leadsTo(Servers.Found<ConnectionFactory, ? extends SqlConnection> found) {
         Session session = found.session();
         if (session.answersAlone(found.connection())) {
@@ -98,7 +84,6 @@ final class DatabasePath {
         }
     }
 
-    /** An answer of the database at this address is overdue. */
     private void suspect(InetSocketAddress database) {
         State state = states.computeIfAbsent(database, address -> new State());
         synchronized (state) {
@@ -159,19 +144,14 @@ final class DatabasePath {
         }
         if (there && wasBroken) {
             LOG.infof("The database at %s can be reached again", database);
-            // The path has probably lost them as well. If it has not, little is wasted: an idle connection is opened
-            // anew, and a statement that has run for so long is sent again.
+            // If the path has not lost them, little is wasted: they are opened anew.
             connections.closeSilentSince(database, since);
         } else if (there) {
             findForgotten(database, state, Set.of());
         }
     }
 
-    /**
-     * Asks the server about the connections that wait for an answer.
-     *
-     * @param idle those whose sessions were not in a transaction a moment ago
-     */
+    /** @param idle the connections whose sessions were not in a transaction a moment ago */
     private void findForgotten(InetSocketAddress database, State state, Set<Waiting> idle) {
         List<Waiting> waiting = connections.waiting(database, ON_THE_WAY);
         idle(waiting).onComplete(found -> {
@@ -179,9 +159,7 @@ final class DatabasePath {
             List<Waiting> forgotten = still.stream().filter(idle::contains).toList();
             if (!forgotten.isEmpty()) {
                 forgotten.forEach(Waiting::giveUp);
-                // Otherwise the next statement might use a connection that the path has forgotten, too. The others are
-                // soon
-                // opened anew.
+                // The path may have forgotten the idle connections, too.
                 connections.closeIdleSilentSince(database, System.nanoTime() - ON_THE_WAY.toNanos());
             }
             if (still.size() > forgotten.size()) {
@@ -195,7 +173,6 @@ final class DatabasePath {
         });
     }
 
-    /** The connections whose sessions are in no transaction. Fails if no server can say so. */
     private Future<List<Waiting>> idle(List<Waiting> waiting) {
         if (waiting.isEmpty()) {
             return Future.succeededFuture(List.of());

@@ -2,7 +2,7 @@ package dev.annals.kernel.database;
 
 import java.io.Serial;
 
-/** The database could not be reached, or was overloaded, and retries did not help. */
+/** Retries did not help against a transient failure of the database. */
 public final class DatabaseUnavailableException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;

@@ -29,24 +29,17 @@ import org.eclipse.microprofile.config.Config;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The address and login of a PostgreSQL database: {@code postgresql://user:password@host:port/database}, as in libpq. Several
- * servers that replicate one another are separated by commas: {@code host:port,host:port}.
+ * The address and login of a PostgreSQL database: {@code postgresql://user:password@host:port/database}, as in libpq. Servers
+ * that replicate one another are separated by commas: {@code host:port,host:port}.
  *
- * @param user the role that logs in
- * @param password its password; empty if the server asks for none
- * @param servers at least one, at most {@value #MAX_SERVERS}
- * @param database the database's name
+ * @param password empty if the server asks for none
+ * @param servers one to {@value #MAX_SERVERS}
  * @param parameters {@code sslmode}, {@code sslrootcert} and {@code target_session_attrs}, as far as given
  */
 public record DatabaseUrl(
         String user, String password, List<Server> servers, String database, Map<String, String> parameters) {
 
-    /**
-     * One server.
-     *
-     * @param host a name, an IPv4 address, or an IPv6 address without brackets
-     * @param port 1 to 65535
-     */
+    /** @param host a name, an IPv4 address, or an IPv6 address without brackets */
     public record Server(String host, int port) {
 
         @Override
@@ -57,13 +50,10 @@ public record DatabaseUrl(
 
     /** The kind of server that is wanted. */
     public enum Target {
-        /** Any server that answers. */
         ANY,
-        /** The server that accepts writes. */
         PRIMARY,
-        /** A server that only reads. */
         STANDBY,
-        /** A server that only reads, or else any that answers. */
+        /** A standby, or else any server. */
         PREFER_STANDBY
     }
 
@@ -77,13 +67,13 @@ public record DatabaseUrl(
     private static final int DEFAULT_PORT = 5432;
     private static final List<String> SSL_MODES =
             List.of("disable", "allow", "prefer", "require", "verify-ca", "verify-full");
-    /** PostgreSQL's driver. The search for it opens every library on the class path. */
+    /** Cached: the search opens every library on the class path. */
     private static volatile @Nullable Driver driver;
 
     private static final String SHAPE = "postgresql://user:password@host:port/database";
     private static final int MAX_SERVERS = 16;
     private static final String TARGET = "target_session_attrs";
-    /** libpq's names. It checks one more setting for {@code read-write}, which the service sets itself. */
+    /** libpq's names. For {@code read-write} it also checks a setting that the service sets itself. */
     private static final Map<String, Target> TARGETS = Map.of(
             "any", Target.ANY,
             "read-write", Target.PRIMARY,
@@ -97,28 +87,22 @@ public record DatabaseUrl(
         parameters = Map.copyOf(parameters);
     }
 
-    /** A database with one server. */
     public DatabaseUrl(
             String user, String password, String host, int port, String database, Map<String, String> parameters) {
         this(user, password, List.of(new Server(host, port)), database, parameters);
     }
 
-    /** The host of the first server. */
+    /** Of the first server. */
     public String host() {
         return servers.get(0).host();
     }
 
-    /** The port of the first server. */
+    /** Of the first server. */
     public int port() {
         return servers.get(0).port();
     }
 
-    /**
-     * The database named by the settings, if any: {@code annals.database-url}, and {@code annals.database-password-file} if
-     * the URL has no password.
-     *
-     * @throws IllegalArgumentException one sentence that says what is wrong and never shows the password
-     */
+    /** @throws IllegalArgumentException one sentence that says what is wrong and never shows the password */
     public static Optional<DatabaseUrl> configured(Config config) {
         return read(name -> config.getOptionalValue(name, String.class).orElse(null));
     }
@@ -159,11 +143,7 @@ public record DatabaseUrl(
         }
     }
 
-    /**
-     * Reads a URL. User, password, database and parameters are percent-decoded; the port is 5432 unless given.
-     *
-     * @throws IllegalArgumentException one sentence that says what is wrong and never shows the password
-     */
+    /** @throws IllegalArgumentException one sentence that says what is wrong and never shows the password */
     public static DatabaseUrl parse(String url) {
         int scheme = url.indexOf("://");
         int start = scheme < 0 ? 0 : scheme + 3;
@@ -186,7 +166,7 @@ public record DatabaseUrl(
         return new DatabaseUrl(last.user, last.password, servers, last.database, last.parameters);
     }
 
-    /** Reads a URL of standbys: of several servers, one that only reads is preferred. */
+    /** Reads a URL of standbys: by default, several servers mean {@link Target#PREFER_STANDBY}. */
     public static DatabaseUrl parseStandbys(String text) {
         DatabaseUrl url;
         try {
@@ -203,9 +183,7 @@ public record DatabaseUrl(
         return new DatabaseUrl(url.user, url.password, url.servers, url.database, parameters);
     }
 
-    // java.net.URI reads one host. The drivers' own parsers do not serve: pgjdbc's gives no reason for what it refuses,
-    // and that of
-    // Vert.x reads one host and shows the password.
+    // pgjdbc's parser gives no reason for a refusal; Vert.x's shows the password.
     private static DatabaseUrl parseOne(String url) {
         URI uri = toUri(url);
         String scheme = uri.getScheme();
@@ -242,7 +220,7 @@ public record DatabaseUrl(
         try {
             return new URI(url);
         } catch (URISyntaxException e) {
-            // Both the exception and its message hold the whole URL with its password.
+            // The exception and its message hold the password.
             throw refused("character " + (e.getIndex() + 1) + " is not allowed there; special characters are written"
                     + " percent-encoded, such as %40 for @");
         }
@@ -296,15 +274,11 @@ public record DatabaseUrl(
                 "The database URL (ANNALS_DATABASE_URL) is not usable: " + reason + ". Its form is " + SHAPE + ".");
     }
 
-    /** This URL with another database. */
     public DatabaseUrl withDatabase(String other) {
         return new DatabaseUrl(user, password, servers, other, parameters);
     }
 
-    /**
-     * The kind of server that {@code target_session_attrs} asks for. Default: the primary of several servers, and a single
-     * server of any kind.
-     */
+    /** Default: the primary of several servers, or a single server of any kind. */
     public Target target() {
         String named = parameters.get(TARGET);
         return named == null ? defaultTarget() : TARGETS.getOrDefault(named, Target.ANY);
@@ -314,10 +288,7 @@ public record DatabaseUrl(
         return servers.size() > 1 ? Target.PRIMARY : Target.ANY;
     }
 
-    /**
-     * The security of the connection, in libpq's terms. Default: {@code require}, so that neither a password nor a record
-     * crosses a network in clear text, or {@code prefer} if every server is on the loopback address.
-     */
+    /** Default: {@code require}, so that no clear text crosses a network; {@code prefer} if every server is on loopback. */
     public String sslMode() {
         return parameters.getOrDefault("sslmode", isLoopback() ? "prefer" : "require");
     }
@@ -333,20 +304,19 @@ public record DatabaseUrl(
                 || LOOPBACK_IPV6.matcher(host).matches();
     }
 
-    /** Whether a connection failed because the server would not encrypt it and this URL requires it. */
+    /** Whether the server refused the TLS that this URL requires. */
     public boolean wantsTlsOf(SQLException failure) {
         return REFUSED_BY_SERVER.equals(failure.getSQLState())
                 && !List.of("disable", "allow", "prefer").contains(sslMode());
     }
 
-    /** The PEM file of the certificate authority to trust. */
+    /** The PEM file of the trusted certificate authority. */
     public Optional<String> sslRootCertificate() {
         return Optional.ofNullable(parameters.get("sslrootcert"));
     }
 
     /**
-     * A JDBC connection as the URL's user, for work at start and in tests, to the server that {@link #target()} asks for.
-     * Blocks, at most ten seconds for each server.
+     * A JDBC connection to the server that {@link #target()} asks for. Blocks for at most ten seconds per server.
      *
      * @throws SQLException if no such server can be reached, or it refuses the login
      */
@@ -361,7 +331,7 @@ public record DatabaseUrl(
         }
     }
 
-    // The driver's own list of hosts has one time limit for all of them, which a frozen server would use up.
+    // The driver has one time limit for all hosts, which a frozen server would use up.
     private Connection connect(Target target) throws SQLException {
         SQLException failure = null;
         for (Server server : servers) {
@@ -408,7 +378,6 @@ public record DatabaseUrl(
         }
     }
 
-    /** The sentence for the case that each server answered, and none is of this kind. */
     String noneIs(Target target) {
         return "Of the servers " + hostsAndPorts()
                 + (target == Target.STANDBY
@@ -432,7 +401,7 @@ public record DatabaseUrl(
         throw new SQLException("no JDBC driver for PostgreSQL is on the class path");
     }
 
-    /** For JDBC, without user and password, which are passed separately. */
+    /** Without user and password. */
     public String jdbcUrl() {
         StringBuilder url = new StringBuilder("jdbc:postgresql://")
                 .append(hostsAndPorts())
@@ -454,14 +423,14 @@ public record DatabaseUrl(
         return url.toString();
     }
 
-    /** For the reactive client, one for each server, without user and password, which are passed separately. */
+    /** One for each server, without user and password. */
     public List<String> reactiveUrls() {
         return servers.stream()
                 .map(server -> "postgresql://" + server + '/' + encode(database))
                 .toList();
     }
 
-    /** The whole URL, with its password: for a file that only its owner reads. */
+    /** The whole URL with its password, for a file that only its owner reads. */
     public String withPassword() {
         String login = password.isEmpty() ? encode(user) : encode(user) + ':' + encode(password);
         return "postgresql://" + login + '@' + hostsAndPorts() + '/' + encode(database) + query();

@@ -11,13 +11,9 @@ import java.util.OptionalInt;
 import org.eclipse.microprofile.config.spi.ConfigSource;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Derives the settings of both Quarkus data sources, Flyway's and the reactive pool's, from {@code annals.database-url}. Adds
- * nothing without that setting.
- */
+/** Derives the settings of Flyway's and the reactive pool's data sources from {@code annals.database-url}, if set. */
 public final class DatabaseUrlConfigSource implements ConfigSourceFactory {
 
-    /** The setting's name; {@code ANNALS_DATABASE_URL} in the environment. */
     public static final String DATABASE_URL = "annals.database-url";
 
     /** Above application.properties (250) and below the environment (300), so that settings by hand win. */
@@ -64,7 +60,7 @@ public final class DatabaseUrlConfigSource implements ConfigSourceFactory {
         return settings;
     }
 
-    // A dollar sign in a password must not begin an expression of the configuration. A backslash stands for itself.
+    // A dollar sign in a password must not begin an expression.
     private static void put(Map<String, String> settings, String name, String value) {
         settings.put(name, value.replace("$", "\\$"));
     }

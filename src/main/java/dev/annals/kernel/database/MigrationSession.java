@@ -4,7 +4,7 @@ import io.quarkus.flyway.FlywayConfigurationCustomizer;
 import jakarta.inject.Singleton;
 import org.flywaydb.core.api.configuration.FluentConfiguration;
 
-/** Gives the sessions of migrations the settings that the schema relies on. */
+/** Gives sessions of migrations the settings that the schema relies on. */
 @Singleton
 class MigrationSession implements FlywayConfigurationCustomizer {
 

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.function.Supplier;
 import org.jboss.logging.Logger;
 
-/** Runs a task again and again, one run at a time. While it fails, the log has one line about it. */
+/** Repeats a task, one run at a time. While it fails, the log has one line about it. */
 public final class PeriodicTask {
 
     private static final Duration AT_ONCE = Duration.ofMillis(1);
@@ -19,10 +19,10 @@ public final class PeriodicTask {
     private volatile boolean stopped;
 
     /**
-     * @param task the task; its result says whether it has more to do, and runs again at once
+     * @param task runs again at once if its result is true
      * @param interval from the end of a run to the next one
-     * @param retryDelay is added to the interval after a failure
-     * @param subject the subject of the log line, such as "Streams"
+     * @param retryDelay added to the interval after a failure
+     * @param subject of the log line, such as "Streams"
      */
     public PeriodicTask(
             Supplier<Uni<Boolean>> task, Duration interval, Duration retryDelay, Logger log, String subject) {
@@ -33,16 +33,9 @@ public final class PeriodicTask {
         this.subject = subject;
     }
 
-    /**
-     * The pause that limits a task to a part of the time.
-     *
-     * @param times the pause, as a multiple of the time that the task took
-     * @param began the beginning of the task, by {@link System#nanoTime}
-     * @param longest the longest pause
-     */
+    /** A pause of this many times what a task took that began then, by {@link System#nanoTime}. */
     public static Duration pause(int times, long began, Duration longest) {
         Duration pause = Duration.ofNanos(times * (System.nanoTime() - began));
-        // Timers have a minimum of a millisecond.
         Duration some = pause.compareTo(AT_ONCE) > 0 ? pause : AT_ONCE;
         return some.compareTo(longest) < 0 ? some : longest;
     }
@@ -52,7 +45,6 @@ public final class PeriodicTask {
         runAfter(interval);
     }
 
-    /** Begins no further run. */
     public void stop() {
         stopped = true;
     }
@@ -79,7 +71,6 @@ public final class PeriodicTask {
         }
     }
 
-    // Requests report each failure of the database; one line is enough here.
     private void runFailed(Throwable failure) {
         if (!stopped) {
             if (!failed) {

@@ -6,7 +6,7 @@ import io.vertx.mutiny.sqlclient.Pool;
 import java.time.Duration;
 import org.jboss.logging.Logger;
 
-/** A number that is read from the database at an interval, for gauges and health checks. One query runs at a time. */
+/** A number that is read from the database at an interval. One query runs at a time. */
 public final class PolledNumber {
 
     private static final Logger LOG = Logger.getLogger(PolledNumber.class);
@@ -30,12 +30,10 @@ public final class PolledNumber {
         return last;
     }
 
-    /** Reads the number from now on, once per interval. */
     public void start(Duration interval) {
         timer = vertx.setPeriodic(interval.toMillis(), tick -> tick());
     }
 
-    /** Reads the number no more. */
     public void stop() {
         vertx.cancelTimer(timer);
     }
@@ -51,7 +49,6 @@ public final class PolledNumber {
         });
     }
 
-    /** Reads the number now. */
     public Uni<Double> look() {
         return question.execute(pool)
                 .map(rows -> rows.iterator().next().getDouble(0))

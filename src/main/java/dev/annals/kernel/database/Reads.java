@@ -6,10 +6,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/**
- * The pool for statements that wait for no lock: reads, and background work, which skips locked rows. Writers that wait for a
- * lock cannot use up its connections.
- */
+/** The pool for statements that wait for no lock. Writers that wait for one cannot use up its connections. */
 @Qualifier
 @Retention(RetentionPolicy.RUNTIME)
 @Target({ElementType.FIELD, ElementType.METHOD, ElementType.PARAMETER})

@@ -11,11 +11,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The servers of one URL. Each new connection leads to the kind of server that the URL asks for: if that is the primary, first
- * to the last known one, then to the others if it is away or has become a standby. This finds a failover without a proxy.
- * Standbys take turns.
- *
- * <p>Safe for any thread.
+ * The servers of one URL. A connection to the primary tries the last known one first, then the others, so that a failover needs
+ * no proxy. Standbys take turns. Thread-safe.
  *
  * @param <O> the options with which a server is connected to
  */
@@ -30,13 +27,9 @@ final class Servers<O> {
     /** The index of the server to try first. */
     private final AtomicInteger next = new AtomicInteger();
 
-    /** A connection with its server and its session. */
     record Found<O, C>(O server, C connection, Session session) {}
 
-    /**
-     * @param servers of the URL, in its order
-     * @param timelines shared by all pools of the same database
-     */
+    /** @param timelines shared by all pools of one database */
     Servers(DatabaseUrl url, List<O> servers, Timelines timelines) {
         this.url = url;
         this.servers = List.copyOf(servers);
@@ -44,13 +37,7 @@ final class Servers<O> {
         this.timelines = timelines;
     }
 
-    /**
-     * Opens a connection. Servers are tried one after the other.
-     *
-     * @param open connects to one of them
-     * @param look reads the session of a connection, and fails if it cannot be used at all
-     * @return fails if no server fits; each other connection is closed
-     */
+    /** @param look reads the session of a connection; fails, and ends the search, if no server would have a usable one */
     <C extends SqlConnection> Future<Found<O, C>> connect(
             Function<O, Future<C>> open, Function<C, Future<Session>> look) {
         return new Search<>(open, look, attempts()).next(null);
@@ -115,7 +102,6 @@ final class Servers<O> {
                         if (!attempt.accepts(session)) {
                             throw UnusableSessionException.otherServer(url.noneIs(target));
                         }
-                        // A single server has no alternative.
                         return session.standby() || servers.size() == 1
                                 ? Future.succeededFuture(session)
                                 : timelines

@@ -24,19 +24,15 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the reactive pools: one for writes, which is the default, and one for {@link Reads}. Their connections log in as the
- * URL's user and immediately become {@code annals_service}, which can change neither records nor the schema, so that the rights
- * of migrations never reach a request. Each new connection is checked: see {@link Session}.
+ * Makes the reactive pools: the default one for writes, and one for {@link Reads}. Connections log in as the URL's user and
+ * become {@code annals_service}, so that the rights of migrations never reach a request. {@link Session} checks each.
  */
 @Singleton
 public class ServicePool implements PgPoolCreator {
 
-    /** The most requests that wait for a connection of one pool: more than it serves within their waiting time. */
+    /** More waiting requests than a pool serves within their waiting time. */
     private static final int POOL_QUEUE = 1_024;
-    /**
-     * Statements of a transaction follow one another at once. Only a frozen instance exceeds this time, and must not keep its
-     * locks.
-     */
+    /** Only a frozen instance exceeds it, and must not keep its locks. */
     private static final Duration TRANSACTION_IDLE_TIMEOUT = Duration.ofSeconds(10);
 
     private static final Sql CHECK_SESSION = Sql.named("kernel/database/check_session");
@@ -63,12 +59,11 @@ public class ServicePool implements PgPoolCreator {
         return create(given, given.poolOptions(), limits.lockTimeout());
     }
 
-    /** The pool for reads. */
     @Produces
     @Reads
     @Singleton
     io.vertx.mutiny.sqlclient.Pool reads(io.vertx.mutiny.sqlclient.Pool writes) {
-        // The call makes the default pool, which sets the input.
+        // Makes the default pool, which sets the input.
         writes.size();
         return open("reads", limits.readPoolSize(), limits.lockTimeout());
     }
@@ -121,7 +116,7 @@ public class ServicePool implements PgPoolCreator {
         return found.connection();
     }
 
-    /** The configured URL; for data sources configured by hand, one server of any kind. */
+    /** For data sources configured by hand, one server of any kind. */
     private DatabaseUrl url(Input given) {
         PgConnectOptions first = given.pgConnectOptionsList().get(0);
         return annals.databaseUrl()
@@ -146,16 +141,13 @@ public class ServicePool implements PgPoolCreator {
                 .map(rows -> Session.of(rows.iterator().next(), timeLimits(limits.lockTimeout())));
     }
 
-    /**
-     * Whether any connection so far led to a server that accepts writes. Otherwise this instance only reads from a standby, and
-     * a refused write is not tried again, since no failover is under way.
-     */
+    /** If not, this instance reads from a standby: a refused write is not repeated, since no failover is under way. */
     public boolean hasSeenPrimary() {
         return primarySeen;
     }
 
     /**
-     * Opens a connection outside the pool, for a session that has to last. The caller closes it.
+     * Opens a connection for a session that has to last. The caller closes it.
      *
      * @return fails with {@link UnusableSessionException} behind a pooler, which may change the session with each transaction
      */
@@ -187,20 +179,20 @@ public class ServicePool implements PgPoolCreator {
         });
     }
 
-    /** Opens another pool with the same options. The caller closes it. */
+    /** The caller closes the pool. */
     public io.vertx.mutiny.sqlclient.Pool open(int size) {
         return open("other", size, limits.lockTimeout());
     }
 
-    /** Like {@link #open(int)}, for writers that wait at most this long for a lock. */
+    /** The caller closes the pool. */
     public io.vertx.mutiny.sqlclient.Pool openForWriters(int size, Duration lockTimeout) {
         return open("writers", size, lockTimeout);
     }
 
     /**
-     * Opens a pool of connections to the standbys that {@code annals.read-database-url} names. The caller closes it.
+     * The pool for {@code annals.read-database-url}. The caller closes it.
      *
-     * @throws IllegalArgumentException if it cannot be read, with a sentence that never shows its password
+     * @throws IllegalArgumentException if the URL cannot be read, with a sentence that never shows its password
      */
     public io.vertx.mutiny.sqlclient.Pool openForStandbys(int size) {
         Input given = given();
@@ -231,7 +223,7 @@ public class ServicePool implements PgPoolCreator {
         return options;
     }
 
-    // The name is the pool's in the metrics.
+    // The metrics show the name.
     private io.vertx.mutiny.sqlclient.Pool open(String name, int size, Duration lockTimeout) {
         Input given = given();
         return io.vertx.mutiny.sqlclient.Pool.newInstance(
@@ -246,23 +238,20 @@ public class ServicePool implements PgPoolCreator {
         return Objects.requireNonNull(path, "the path is made with the first pool");
     }
 
-    // Startup parameters apply from the first statement on. A pooler that shares sessions would not keep values of SET.
+    // Startup parameters, because a pooler that shares sessions would not keep values of SET.
     private PgConnectOptions becomeService(PgConnectOptions given, Duration lockTimeout) {
         PgConnectOptions options = new PgConnectOptions(given);
         options.addProperty("role", Session.ROLE);
         options.addProperty("application_name", "annals");
         timeLimits(lockTimeout).forEach((name, limit) -> options.addProperty(name, milliseconds(limit)));
-        // If the service vanishes, the server notices, and ends the session with its locks.
+        // The server ends the session and its locks if the service vanishes.
         options.addProperty("tcp_keepalives_idle", "10");
         options.addProperty("tcp_keepalives_interval", "5");
         options.addProperty("tcp_keepalives_count", "3");
         options.addProperty("tcp_user_timeout", "30000");
         Session.SETTINGS.forEach(options::addProperty);
-        // By default the client does not cache statements of more than 2,048 characters, so that each request would
-        // parse and
-        // plan them: a page of 50 would take twice as long. The service has few statements. Those of queries are not
-        // cached:
-        // they would only push out the others.
+        // The client's default excludes statements above 2,048 characters: to plan them anew doubles the time of a page of
+        // 50. Statements that differ by request would only push out the others.
         options.setPreparedStatementCacheSqlFilter(statement -> !statement.startsWith(Sql.ONCE));
         options.setConnectTimeout(Math.toIntExact(limits.connectTimeout().toMillis()));
         // The times are those of AnswerDeadline.
@@ -274,7 +263,6 @@ public class ServicePool implements PgPoolCreator {
         return Map.of(
                 "lock_timeout", lockTimeout,
                 "statement_timeout", limits.statementTimeout(),
-                // An instance that freezes in a transaction loses its locks.
                 "idle_in_transaction_session_timeout", TRANSACTION_IDLE_TIMEOUT);
     }
 

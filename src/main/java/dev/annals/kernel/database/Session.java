@@ -14,24 +14,17 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * The session of a new connection. The service asks for its role and settings as startup parameters. A pooler may drop them
- * without a word; as the owner of the schema, the service would then place its records a second time, by the trigger for other
- * writers.
+ * The session of a new connection. A pooler may silently drop the role and settings that the service asks for; as the owner of
+ * the schema, it would place its records a second time, by the trigger for other writers.
  *
- * @param login the role that logged in
- * @param backend the server process
  * @param started the start of the server, which identifies it
- * @param standby whether the server only reads
  */
 record Session(
         String login, int backend, long started, boolean standby, List<String> wrong, Map<String, String> right) {
 
     static final String ROLE = "annals_service";
 
-    /**
-     * The settings on which statements and functions rely, whatever the database or the login sets: how values are written and
-     * read, how constants are parsed, and what a transaction sees. Migrations and commands have them, too.
-     */
+    /** The settings on which statements and functions rely; those of migrations and commands, too. */
     private static final Map<String, String> RELIED_ON = Map.of(
             "array_nulls", "on",
             "bytea_output", "hex",
@@ -44,47 +37,38 @@ record Session(
             "standard_conforming_strings", "on",
             "transform_null_equals", "off");
 
-    /** The settings that a session of the pool must have, besides the limits on time. */
+    /** The settings of a pool's session, besides the limits on time. */
     static final Map<String, String> SETTINGS = settings();
 
     private static Map<String, String> settings() {
         Map<String, String> settings = new LinkedHashMap<>(RELIED_ON);
         // No function or operator of another schema can replace PostgreSQL's own.
         settings.put("search_path", "pg_catalog, pg_temp");
-        // A plan that was made for small tables stays cached. With a sequential scan, or a join that reads a whole
-        // table, it
-        // would get slower with every record. Every statement of the service uses indexes, from a bounded number of
-        // rows to the
-        // next.
+        // A plan made for small tables stays cached. If it read whole tables, it would get slower with every record.
         settings.put("enable_seqscan", "off");
         settings.put("enable_hashjoin", "off");
         settings.put("enable_mergejoin", "off");
-        // For the same reason, plans do not depend on values. Planning each page would take as long as reading it.
+        // Planning a page takes as long as reading it.
         settings.put("plan_cache_mode", "force_generic_plan");
-        // A disabled method counts as very expensive if no other exists; every such plan would be compiled.
+        // A disabled method counts as very expensive, so that its plans would be compiled.
         settings.put("jit", "off");
         return settings;
     }
 
-    /** The statement that gives a session outside of the pool these settings. */
+    /** For a session outside the pools. */
     static String settingsStatement() {
         return RELIED_ON.entrySet().stream()
                 .map(setting -> "set " + setting.getKey() + " = '" + setting.getValue() + "'")
                 .collect(Collectors.joining("; "));
     }
 
-    /** Gives a JDBC session these settings. */
     static void prepare(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute(settingsStatement());
         }
     }
 
-    /**
-     * Reads the row of {@code check_session.sql}.
-     *
-     * @param limits the longest times, by the names of PostgreSQL's settings; a session may have shorter ones
-     */
+    /** @param limits the longest times, by the names of PostgreSQL's settings; a session may have shorter ones */
     static Session of(Row row, Map<String, Duration> limits) {
         List<String> wrong = new ArrayList<>();
         Map<String, String> right = new LinkedHashMap<>();
@@ -116,12 +100,12 @@ record Session(
                 right);
     }
 
-    /** Whether the connection always leads to this session. Behind a pooler, each transaction may have another one. */
+    /** False behind a pooler, where each transaction may have another session. */
     boolean answersAlone(SqlConnection connection) {
         return connection instanceof PgConnection direct && direct.processId() == backend;
     }
 
-    /** Refuses a session without the role, a setting or a limit. */
+    /** @throws UnusableSessionException if the role, a setting or a limit is missing */
     void require() {
         if (wrong.isEmpty()) {
             return;
@@ -132,7 +116,7 @@ record Session(
                 .append("\" set ")
                 .append(name)
                 .append(" = ")
-                // Quotes would make one name of a list.
+                // Quotes would turn a list into one name.
                 .append(value.indexOf(',') < 0 ? "'" + value + "'" : value)
                 .append(';'));
         throw new UnusableSessionException("This session of the database cannot be used: " + String.join(", ", wrong)

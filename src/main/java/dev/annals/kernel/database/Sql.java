@@ -26,13 +26,12 @@ import org.jspecify.annotations.Nullable;
  * /* condition *&#47; :name::text[] is null  a condition that {@link #narrowed} replaces, true as it is
  * </pre>
  *
- * Comments are not sent. Named binds keep the order of values out of the code; an include keeps the columns of a record, and
- * the condition of a filter, in one file for all statements.
+ * Comments are not sent.
  */
 public final class Sql {
 
     private static final Pattern DECLARED = Pattern.compile("(?m)^-- :([a-z_]+) ");
-    /** A bind, or a text in which a colon is no bind: comments, literals, quoted names, casts, slices. */
+    /** A bind, or a text in which a colon is no bind. */
     private static final Pattern TOKEN = Pattern.compile("""
             (?<comment>\\n?[ \\t]*--[^\\n]*|/\\*.*?\\*/)\
             |'[^']*'|"[^"]*"|\\$(?<tag>\\w*)\\$.*?\\$\\k<tag>\\$\
@@ -42,7 +41,7 @@ public final class Sql {
 
     private static final Pattern CONDITION = Pattern.compile("/\\* condition \\*/ :[a-z_]+::text\\[] is null");
 
-    /** The beginning of statements that differ from request to request. */
+    /** Begins statements that differ by request. */
     static final String ONCE = "/* once */ ";
 
     private final String name;
@@ -50,13 +49,13 @@ public final class Sql {
     private final String[] binds;
     private final String text;
     private final String jdbcText;
-    /** The bind of each question mark in the JDBC text. */
+    /** The bind of each question mark. */
     private final List<Integer> jdbcPlaces = new ArrayList<>();
 
     private Sql(String name, String source, String begin) {
         this.name = name;
         this.source = source;
-        // Interned, so that comparing one with a constant compares references.
+        // Interned, so that a comparison with a constant compares references.
         this.binds = DECLARED.matcher(source)
                 .results()
                 .map(declared -> declared.group(1).intern())
@@ -92,12 +91,7 @@ public final class Sql {
         }
     }
 
-    /**
-     * Reads a statement.
-     *
-     * @param path the file below {@code /sql}, without {@code .sql}
-     * @throws IllegalStateException if the file does not exist, or does not use exactly the binds that it declares
-     */
+    /** @throws IllegalStateException if the file does not exist, or does not use exactly the binds that it declares */
     public static Sql named(String path) {
         return of(path.substring(path.lastIndexOf('/') + 1), read(path));
     }
@@ -114,7 +108,6 @@ public final class Sql {
         }
     }
 
-    /** Reads a statement from the text of a file with this name. */
     static Sql of(String name, String source) {
         return new Sql(
                 name,
@@ -127,7 +120,7 @@ public final class Sql {
     }
 
     /**
-     * A statement with another condition in place of the one in the file. The condition may use the same binds.
+     * A statement with another condition, on the same binds, in place of the one in the file.
      *
      * @param condition contains nothing that a caller sent
      * @throws IllegalStateException if the file has no place for a condition
@@ -140,12 +133,11 @@ public final class Sql {
         return new Sql(name, place.replaceFirst(Matcher.quoteReplacement(condition)), ONCE);
     }
 
-    /** The statement as PostgreSQL reads it: without comments, the binds as $1, $2 … in the order of their declaration. */
+    /** For PostgreSQL: the binds are $1, $2 … in the order of their declaration. */
     public String text() {
         return text;
     }
 
-    /** The statement as JDBC reads it. */
     String jdbcText() {
         return jdbcText;
     }
@@ -162,21 +154,15 @@ public final class Sql {
         return new Binds(this);
     }
 
-    /** Binds the first value. */
     public Binds bind(String bind, @Nullable Object value) {
         return binds().bind(bind, value);
     }
 
-    /** Runs a statement without binds. */
     public Uni<RowSet<Row>> execute(SqlClient client) {
         return binds().execute(client);
     }
 
-    /**
-     * The index of a bind, from 0.
-     *
-     * @param likely looked at first, so that binding in the order of declaration never searches
-     */
+    /** @param likely looked at first, so that binding in the order of declaration never searches */
     int place(String bind, int likely) {
         if (likely < binds.length && binds[likely].equals(bind)) {
             return likely;

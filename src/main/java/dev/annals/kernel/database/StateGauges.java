@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.function.BooleanSupplier;
 import org.jboss.logging.Logger;
 
-/** Gauges for the number of rows in each state, and for the lag of the last one, read from the database every 15 seconds. */
+/** Gauges for the number of rows in each state, and for the lag of the last one. */
 public final class StateGauges {
 
     private static final Logger LOG = Logger.getLogger(StateGauges.class);
@@ -24,11 +24,9 @@ public final class StateGauges {
     private volatile Map<String, Long> last = Map.of();
 
     /**
-     * Gauges that are 0 until the database has answered.
-     *
      * @param question a query for one row: {@code lag}, and a column for each state
-     * @param what such as {@code alerts}; the gauges are {@code annals.alerts} and {@code annals.alerts.lag.records}
-     * @param lag the description of the gauge for the lag
+     * @param what such as {@code alerts}, for {@code annals.alerts} and {@code annals.alerts.lag.records}
+     * @param lag the description of the lag
      */
     public StateGauges(Sql question, List<String> states, String what, String lag, MeterRegistry metrics) {
         this.question = question;
@@ -51,7 +49,6 @@ public final class StateGauges {
         return last.getOrDefault(name, 0L);
     }
 
-    /** Reads them from now on, until {@code stopped}. */
     public void start(Pool pool, Vertx vertx, BooleanSupplier stopped) {
         vertx.setPeriodic(INTERVAL.toMillis(), tick -> {
             if (!stopped.getAsBoolean()) {

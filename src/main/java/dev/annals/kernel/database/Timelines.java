@@ -11,32 +11,23 @@ import java.util.Set;
 import org.jboss.logging.Logger;
 
 /**
- * Recognizes an old primary after a failover. Each promotion of a standby begins a new timeline of the cluster. The old primary
- * does not notice: after a freeze, for example, it accepts writes that other instances never see, and shows a feed that stands
- * still. New connections to it are refused, and open ones are closed with everything under way on them.
- *
- * <p>A cluster is known by its system identifier, which its copies share. Safe for any thread.
+ * Recognizes an old primary after a failover by its timeline, which each promotion advances. The old primary does not notice:
+ * after a freeze, it accepts writes that other instances never see. Its connections are refused or closed. Thread-safe.
  */
 final class Timelines {
 
     private static final Logger LOG = Logger.getLogger(Timelines.class);
     private static final Sql FIND_TIMELINE = Sql.named("kernel/database/find_timeline");
 
-    /** By the system identifier. */
+    /** By the system identifier, which copies of a cluster share. */
     private final Map<Long, Newest> clusters = new HashMap<>();
 
     private static final class Newest {
         private int timeline;
-        /** The open connections to its primary. */
         private final Set<SqlConnection> open = new HashSet<>();
     }
 
-    /**
-     * Fails with {@link UnusableSessionException} if a newer timeline of its cluster is known. If this one is newer, closes the
-     * connections to the primary before.
-     *
-     * @param connection to a primary
-     */
+    /** Fails with {@link UnusableSessionException} if this primary's timeline is an old one. */
     Future<Void> requireNewest(SqlConnection connection, DatabaseUrl.Server server) {
         return connection.query(FIND_TIMELINE.text()).execute().map(rows -> {
             Row row = rows.iterator().next();

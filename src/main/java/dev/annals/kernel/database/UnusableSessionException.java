@@ -2,7 +2,7 @@ package dev.annals.kernel.database;
 
 import java.io.Serial;
 
-/** A connection was made, and its session cannot be used. The message says what to do. */
+/** The session of a new connection cannot be used. The message says what to do. */
 public final class UnusableSessionException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;
@@ -18,7 +18,7 @@ public final class UnusableSessionException extends RuntimeException {
         this.otherServer = otherServer;
     }
 
-    /** The session fits, and its server is the wrong one. */
+    /** The session would do, but not its server. */
     static UnusableSessionException otherServer(String message) {
         return new UnusableSessionException(message, true);
     }

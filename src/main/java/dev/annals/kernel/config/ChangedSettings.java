@@ -13,7 +13,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import org.eclipse.microprofile.config.Config;
 
-/** The settings that differ from their defaults, in a form that can be shown, and compared with another start. */
+/** The settings that differ from their defaults, in a form to show, and to compare with another start. */
 public final class ChangedSettings {
 
     private static final int MAX_LENGTH = 1_000;
@@ -22,14 +22,10 @@ public final class ChangedSettings {
 
     private ChangedSettings() {}
 
-    /**
-     * A setting.
-     *
-     * @param text its value without credentials of URLs; for a secret, a fingerprint
-     */
+    /** @param text the value without credentials of URLs; for a secret, a fingerprint */
     public record Value(String text, boolean secret) {}
 
-    /** The settings of these interfaces, by the names of their variables. */
+    /** By the names of their variables. */
     public static SortedMap<String, Value> of(Collection<Class<?>> mappings, Config config) {
         SortedMap<String, Value> changed = new TreeMap<>();
         for (Class<?> mapping : mappings) {

@@ -22,24 +22,20 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks every setting against the limits on its method in a {@code @ConfigMapping}. A setting outside its limits stops the
- * service before it starts. A bean validator would take a third of the start-up time.
+ * Checks every setting against the limits on its method in a {@code @ConfigMapping}. A bean validator would take a third of the
+ * start-up time.
  */
 public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilderCustomizer {
 
-    /** The least that a number may be. */
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
     public @interface Min {
-        /** The least. */
         long value();
     }
 
-    /** The most that a number may be. */
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
     public @interface Max {
-        /** The most. */
         long value();
     }
 
@@ -47,10 +43,8 @@ public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilde
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
     public @interface Durations {
-        /** The shortest. */
         String min();
 
-        /** The longest. */
         String max();
     }
 
@@ -58,7 +52,6 @@ public final class ConfigLimits implements ConfigValidator, SmallRyeConfigBuilde
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
     public @interface Texts {
-        /** The regular expression. */
         String value();
     }
 

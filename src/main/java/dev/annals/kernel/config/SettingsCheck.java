@@ -23,30 +23,24 @@ import org.eclipse.microprofile.config.spi.ConfigSource;
 public final class SettingsCheck {
 
     private static final String PREFIX = "ANNALS_";
-    /** Variables of the client and of the service's own start. */
+    /** Variables of the client. */
     private static final List<String> NO_SETTINGS = List.of("ANNALS_URL", "ANNALS_TOKEN", "ANNALS_PROJECT");
-    /** A limit keeps the output readable if the environment has many. */
     private static final int MOST_NAMED = 20;
 
     /** Above the framework's converters, which read every unknown text as false. */
     private static final int STRICT = 1_000;
 
-    /** The framework's message about a text that its converter refuses. */
+    /** The framework's message about a text that a converter refuses. */
     private static final Pattern UNREAD = Pattern.compile(
             "(?s)The config property (\\S+) with the config value \"(.*)\" threw an Exception whilst being converted (?:SRCFG\\d+: )?(.*)");
 
     private final Collection<Class<?>> mappings;
 
-    /** Checks the settings of these interfaces. */
     public SettingsCheck(Collection<Class<?>> mappings) {
         this.mappings = List.copyOf(mappings);
     }
 
-    /**
-     * Reads all settings.
-     *
-     * @throws IllegalArgumentException with a line for each setting that cannot be read or is out of its limits
-     */
+    /** @throws IllegalArgumentException with a line for each setting that cannot be read or is out of its limits */
     public void requireValid(Config config) {
         SmallRyeConfigBuilder builder = new SmallRyeConfigBuilder()
                 .withSources(StreamSupport.stream(config.getConfigSources().spliterator(), false)
@@ -55,7 +49,7 @@ public final class SettingsCheck {
                 .addDiscoveredConverters()
                 .withConverter(Boolean.class, STRICT, SettingsCheck::bool)
                 .withValidator(new ConfigLimits())
-                // An unknown setting is named by unknown(), and does not stop the start.
+                // An unknown setting does not stop the start.
                 .withMappingIgnore("annals.**");
         mappings.forEach(builder::withMapping);
         try {
@@ -71,7 +65,7 @@ public final class SettingsCheck {
         }
     }
 
-    /** The message about an unreadable setting, without names of the framework's exceptions. */
+    /** The message without names of the framework's exceptions. */
     private static String plain(String problem) {
         Matcher unread = UNREAD.matcher(problem);
         return unread.find()
@@ -137,7 +131,7 @@ public final class SettingsCheck {
                 .orElseThrow();
     }
 
-    /** The letters to insert, remove or replace to make one text the other (Levenshtein). */
+    /** The Levenshtein distance. */
     static int distance(String a, String b) {
         int[] row = IntStream.rangeClosed(0, b.length()).toArray();
         for (int i = 1; i <= a.length(); i++) {

@@ -6,24 +6,22 @@ import io.smallrye.config.SmallRyeConfig;
 /** The settings before Quarkus has started. */
 public final class StartSettings {
 
-    /** A system property that is no setting: no variable of the environment has its name. */
+    /** A system property, which no variable of the environment can set. */
     private static final String OWN_DATABASE = "dev.annals.own-database";
 
     private StartSettings() {}
 
-    /** Marks the database as the service's own, which the service has started. */
+    /** Marks the database as started by the service. */
     public static void useOwnDatabase() {
         System.setProperty(OWN_DATABASE, "true");
     }
 
-    /** Whether the database is the service's own. */
     public static boolean usesOwnDatabase() {
         return Boolean.getBoolean(OWN_DATABASE);
     }
 
     /**
-     * Reads the settings from the sources of Quarkus: system properties, the environment, and files, in this order. {@code
-     * ConfigProvider} cannot be used before Quarkus has started: in a native executable it returns the settings of the build.
+     * Unlike {@code ConfigProvider}, which in a native executable returns the settings of the build until Quarkus has started.
      *
      * @throws IllegalArgumentException if the database's URL cannot be used
      */

@@ -92,12 +92,12 @@ public record DatabaseUrl(
         this(user, password, List.of(new Server(host, port)), database, parameters);
     }
 
-    /** Of the first server. */
+    /** The first server's host. */
     public String host() {
         return servers.get(0).host();
     }
 
-    /** Of the first server. */
+    /** The first server's port. */
     public int port() {
         return servers.get(0).port();
     }

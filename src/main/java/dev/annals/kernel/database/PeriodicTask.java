@@ -33,9 +33,10 @@ public final class PeriodicTask {
         this.subject = subject;
     }
 
-    /** A pause of this many times what a task took that began then, by {@link System#nanoTime}. */
+    /** A multiple of the time since {@code began}, which is by {@link System#nanoTime}. */
     public static Duration pause(int times, long began, Duration longest) {
         Duration pause = Duration.ofNanos(times * (System.nanoTime() - began));
+        // Timers have a minimum.
         Duration some = pause.compareTo(AT_ONCE) > 0 ? pause : AT_ONCE;
         return some.compareTo(longest) < 0 ? some : longest;
     }

@@ -37,7 +37,11 @@ final class Servers<O> {
         this.timelines = timelines;
     }
 
-    /** @param look reads the session of a connection; fails, and ends the search, if no server would have a usable one */
+    /**
+     * Fails if no server fits.
+     *
+     * @param look reads the session of a connection; {@link UnusableSessionException} ends the search, as no other server helps
+     */
     <C extends SqlConnection> Future<Found<O, C>> connect(
             Function<O, Future<C>> open, Function<C, Future<Session>> look) {
         return new Search<>(open, look, attempts()).next(null);

@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 
 /**
  * The session of a new connection. A pooler may silently drop the role and settings that the service asks for; as the owner of
- * the schema, it would place its records a second time, by the trigger for other writers.
+ * the schema, the service would place its records a second time, by the trigger for other writers.
  *
  * @param started the start of the server, which identifies it
  */

@@ -10,11 +10,7 @@ public final class CanonicalGuid {
 
     private CanonicalGuid() {}
 
-    /**
-     * Reads a GUID. {@link UUID#fromString} accepts "1-1-1-1-1", which would be another id.
-     *
-     * @return null if the text is none
-     */
+    /** Null if the text is none. {@link UUID#fromString} would accept "1-1-1-1-1" as another id. */
     public static @Nullable UUID parse(String text) {
         if (text.length() != LENGTH) {
             return null;

@@ -8,25 +8,18 @@ import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Draws sequential GUIDs: version 7 UUIDs (RFC 9562, section 5.7). Each is greater, by unsigned bytes, than all that any thread
- * has drawn before from the same generator.
+ * Draws version 7 UUIDs (RFC 9562, section 5.7). Each is greater, by unsigned bytes, than all that any thread has drawn before
+ * from the same generator. Use one generator per process.
  *
- * <p>Layout, from the first byte: 48 bits of Unix milliseconds, 4 bits of version, 12 bits of sub-millisecond fraction (RFC
- * 9562, section 6.2, method 3), 2 bits of variant, 62 bits that are the {@link SipHash} of the preceding time, under a secret
- * key from a secure source. Keys of two generators differ, no key can be guessed from any number of others, and the keys of
- * many processes all lie near the current time, at the end of an index.
+ * <p>Layout: 48 bits of Unix milliseconds, 4 bits of version, 12 bits of sub-millisecond fraction (RFC 9562, section 6.2, method
+ * 3), 2 bits of variant, and 62 bits of the {@link SipHash} of the time under a secret key, so that no key can be guessed.
  *
- * <p>The first 60 bits of time are one number, the <em>tick</em>: 1/4096 ms, about 244 ns. Every key takes the tick after the
- * last one. If that lies behind the clock, it jumps to the clock; if the clock stands still or jumps back, the ticks continue
- * from the last one. More than 4,096,000 keys per second run ahead of the clock, one tick for each key too many; the clock
- * catches up when fewer are drawn.
- *
- * <p>Use one generator per process: the keys of each generator are in order, but not those of two generators together.
+ * <p>The 60 bits of time are the <em>tick</em>: 1/4096 ms. A key takes the next tick, or the clock's if that is later. More than
+ * 4,096,000 keys per second run ahead of the clock.
  */
 @Singleton
 public final class SequentialGuid {
 
-    /** The most keys one block may hold. */
     public static final int MAX_BLOCK = 1 << 20;
 
     private static final int TICKS_PER_MILLI = 4096;
@@ -36,24 +29,21 @@ public final class SequentialGuid {
     private final InstantSource clock;
     private final SipHash hash = SipHash.withRandomKey();
 
-    /** A generator on the system's clock. */
     public SequentialGuid() {
         this(InstantSource.system());
     }
 
-    /** @param clock the clock that keys follow; only its milliseconds since 1970 and their fraction count */
     SequentialGuid(InstantSource clock) {
         this.clock = clock;
     }
 
-    /** Draws the next key. Never blocks, never fails; any thread may call it. */
+    /** Never blocks and never fails. Thread-safe. */
     public UUID next() {
         return key(catchUp(lastTick.incrementAndGet(), 1));
     }
 
     /**
-     * Reserves {@code count} adjacent keys in one step, for a caller that will need them all. No key drawn elsewhere lies
-     * between them.
+     * Reserves adjacent keys. No key drawn elsewhere lies between them.
      *
      * @throws IllegalArgumentException if {@code count} is below 1 or above {@link #MAX_BLOCK}
      */
@@ -64,12 +54,7 @@ public final class SequentialGuid {
         return new Block(catchUp(lastTick.getAndAdd(count) + 1, count), count);
     }
 
-    /**
-     * Orders keys by their unsigned bytes, as PostgreSQL orders its {@code uuid}; {@link UUID#compareTo} compares
-     * signed halves and so puts the upper half of all keys first.
-     *
-     * @return negative, zero or positive, as {@link java.util.Comparator#compare} has it
-     */
+    /** Orders keys by their unsigned bytes, as PostgreSQL does; {@link UUID#compareTo} compares signed halves. */
     public static int compare(UUID left, UUID right) {
         int byTime = Long.compareUnsigned(left.getMostSignificantBits(), right.getMostSignificantBits());
         return byTime != 0
@@ -77,7 +62,7 @@ public final class SequentialGuid {
                 : Long.compareUnsigned(left.getLeastSignificantBits(), right.getLeastSignificantBits());
     }
 
-    /** The first of {@code count} ticks: {@code first} unless it lies behind the clock, otherwise the first of new ones. */
+    /** {@code first}, or the first of new ticks if it lies behind the clock. */
     private long catchUp(long first, int count) {
         long now = ticks(clock.instant());
         if (first >= now) {
@@ -106,7 +91,7 @@ public final class SequentialGuid {
         return instant.getEpochSecond() * 1000 * TICKS_PER_MILLI + fraction;
     }
 
-    /** Adjacent keys that one caller has reserved. It belongs to one thread at a time. */
+    /** Reserved keys, for one thread at a time. */
     public final class Block {
         private final int count;
         private long tick;
@@ -118,11 +103,7 @@ public final class SequentialGuid {
             this.left = count;
         }
 
-        /**
-         * Takes the block's next key, in increasing order.
-         *
-         * @throws NoSuchElementException if all keys of the block are taken
-         */
+        /** @throws NoSuchElementException if all keys of the block are taken */
         public UUID next() {
             if (left == 0) {
                 throw new NoSuchElementException("All " + count + " keys of this block are taken");
@@ -131,7 +112,6 @@ public final class SequentialGuid {
             return key(tick++);
         }
 
-        /** The number of keys that are left. */
         public int remaining() {
             return left;
         }

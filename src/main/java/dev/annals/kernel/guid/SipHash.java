@@ -3,8 +3,7 @@ package dev.annals.kernel.guid;
 import java.security.SecureRandom;
 
 /**
- * SipHash-2-4 of a number (Aumasson and Bernstein, "SipHash: a fast short-input PRF"). Without the key, its values cannot be
- * distinguished from random ones, however many are known.
+ * SipHash-2-4 of a number (Aumasson and Bernstein, "SipHash: a fast short-input PRF"). Without the key, its values look random.
  */
 final class SipHash {
 
@@ -13,7 +12,7 @@ final class SipHash {
     private final long key0;
     private final long key1;
 
-    /** With a key of 128 bits; the first of its bytes is the lowest of {@code key0}. */
+    /** The key's first byte is the lowest of {@code key0}. */
     SipHash(long key0, long key1) {
         this.key0 = key0;
         this.key1 = key1;

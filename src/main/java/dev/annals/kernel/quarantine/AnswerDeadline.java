@@ -26,22 +26,18 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes connections to a database that does not answer. PostgreSQL ends a statement by itself after its {@code
- * statement_timeout} and {@code lock_timeout}. An answer that takes longer than both never arrives: the path drops packets, the
- * server is frozen, or a proxy has forgotten the connection.
+ * Closes connections to a database that does not answer. PostgreSQL ends a statement by itself after {@code statement_timeout}
+ * and {@code lock_timeout}; an answer that takes longer than both never arrives. Vert.x's own limits do not suffice: its
+ * PostgreSQL client answers a close with a goodbye, and then waits for the other end.
  *
- * <p>The deadline is a handler in the connection's pipeline, behind the client's codec, so it applies to every statement,
- * {@code BEGIN} and {@code COMMIT}. Statements on a closed connection fail as on any lost connection, and a pool opens a new
- * one. The time limits of Vert.x do not suffice: its PostgreSQL client answers a close with a goodbye, and then waits for the
- * other end.
- *
- * <p>Safe for any thread.
+ * <p>The deadline is a handler behind the client's codec, so it applies to every statement, {@code BEGIN} and {@code COMMIT}.
+ * Thread-safe.
  */
 public final class AnswerDeadline {
 
     private static final Logger LOG = Logger.getLogger(AnswerDeadline.class);
 
-    /** The longest time between two reports that an answer is overdue. */
+    /** The longest time between two reports. */
     private static final long REPORT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final int KEEPALIVE_IDLE_SECONDS = 10;
@@ -54,11 +50,9 @@ public final class AnswerDeadline {
     private final Set<Watch> watches = ConcurrentHashMap.newKeySet();
 
     /**
-     * Watches no connection yet.
-     *
-     * @param deadline the longest time for one answer
-     * @param patience the time after which an answer is reported as overdue
-     * @param overdue gets the address of a database with an overdue answer, again and again, on the connection's event loop
+     * @param deadline for one answer
+     * @param patience after which an answer is overdue
+     * @param overdue gets the address of the database repeatedly, on the connection's event loop
      */
     public AnswerDeadline(Duration deadline, Duration patience, Consumer<InetSocketAddress> overdue) {
         this.deadlineNanos = deadline.toNanos();
@@ -66,7 +60,7 @@ public final class AnswerDeadline {
         this.overdue = overdue;
     }
 
-    /** Watches a connection after its login, from the next statement on. Returns the connection. */
+    /** Watches a connection after its login, from the next statement on. */
     public <C extends SqlConnection> C on(C connection) {
         ChannelHandlerContext client = client(connection);
         if (client.executor().inEventLoop()) {
@@ -79,7 +73,7 @@ public final class AnswerDeadline {
 
     private void watch(ChannelHandlerContext client) {
         if (client.isRemoved() || !(client.channel().remoteAddress() instanceof InetSocketAddress database)) {
-            // The connection is closed already.
+            // It is closed already.
             return;
         }
         Channel channel = client.channel();
@@ -97,46 +91,36 @@ public final class AnswerDeadline {
         var unused = channel.closeFuture().addListener(closed -> watches.remove(watch));
     }
 
-    /** Whether any watched connection is open to that address. */
     public boolean watches(InetSocketAddress database) {
         return watches.stream().anyMatch(watch -> watch.database.equals(database));
     }
 
-    /**
-     * Closes the watched connections to this address that have received nothing since then, with the statements on them.
-     *
-     * @param then by {@link System#nanoTime}
-     */
+    /** Closes the connections that have received nothing since then, by {@link System#nanoTime}. */
     public void closeSilentSince(InetSocketAddress database, long then) {
         watches.stream()
                 .filter(watch -> watch.database.equals(database))
                 .forEach(watch -> watch.closeIfSilentSince(then));
     }
 
-    /** Closes the watched connections to this address that are idle and have received nothing since then. */
     public void closeIdleSilentSince(InetSocketAddress database, long then) {
         watches.stream()
                 .filter(watch -> watch.database.equals(database) && !watch.waits)
                 .forEach(watch -> watch.closeIfSilentSince(then));
     }
 
-    /**
-     * Names the session of a watched connection.
-     *
-     * @param session equal for the same session only
-     */
+    /** @param session identifies the server's session behind a watched connection */
     public static void leadsTo(SqlConnection connection, Object session) {
         ChannelHandlerContext client = client(connection);
         client.executor().execute(() -> {
             Watch watch = client.channel().pipeline().get(Watch.class);
-            // A connection that is closed already has none.
+            // A closed connection has none.
             if (watch != null) {
                 watch.session = session;
             }
         });
     }
 
-    /** The watched connections to this address that have waited for an answer for so long, and whose session is known. */
+    /** The connections with a known session that have waited for so long. */
     public List<Waiting> waiting(InetSocketAddress database, Duration atLeast) {
         long now = System.nanoTime();
         return watches.stream()
@@ -146,7 +130,7 @@ public final class AnswerDeadline {
                 .toList();
     }
 
-    /** A connection that waits for an answer. Equal to a later one if nothing was sent or received in between. */
+    /** A connection that waits for an answer. Equal to a later one if no byte was sent or received in between. */
     public static final class Waiting {
         private final Watch watch;
         private final long since;
@@ -160,12 +144,11 @@ public final class AnswerDeadline {
             this.unsent = watch.unsent();
         }
 
-        /** The session that {@link AnswerDeadline#leadsTo} named. */
         public Object session() {
             return Objects.requireNonNull(watch.session);
         }
 
-        /** Closes the connection if it still waits for that answer. */
+        /** Does nothing if the answer has arrived. */
         public void giveUp() {
             ChannelHandlerContext there = watch.context;
             if (there != null) {
@@ -196,13 +179,13 @@ public final class AnswerDeadline {
         }
     }
 
-    /** Closes a connection. Its statements fail as on any lost connection. */
+    /** Statements under way fail as on any lost connection. */
     public static void giveUp(SqlConnection connection) {
         Channel channel = client(connection).channel();
         channel.eventLoop().execute(() -> closeFirst(channel.pipeline()));
     }
 
-    /** Runs the action when the connection is closed, or at once if it is. */
+    /** Runs the action at once if the connection is closed already. */
     public static void whenClosed(SqlConnection connection, Runnable action) {
         var unused = client(connection).channel().closeFuture().addListener(closed -> action.run());
     }
@@ -213,27 +196,26 @@ public final class AnswerDeadline {
                 .channelHandlerContext();
     }
 
-    // Bypasses all handlers, which would say goodbye and wait for the other end.
+    // Bypasses the handlers, which would say goodbye and wait for the other end.
     private static void closeFirst(ChannelPipeline pipeline) {
         ChannelHandlerContext first = pipeline.firstContext();
-        // A connection that is closed already has none.
+        // A closed connection has none.
         if (first != null) {
             var unused = first.close();
         }
     }
 
-    /** Counts the statements that are under way, and closes the connection when the first of them takes too long. */
-    // The connection's other handlers see the outcome of a close.
+    // Other handlers see the outcome of a close.
     @SuppressWarnings("FutureReturnValueIgnored")
     private final class Watch extends ChannelDuplexHandler {
         private final InetSocketAddress database;
         private volatile @Nullable Object session;
         private int underWay;
         private volatile boolean waits;
-        /** The time since which the first statement has been the first. */
+        /** The time at which the first statement became the first. */
         private volatile long since;
 
-        /** The time at which bytes last arrived, even a part of an answer. */
+        /** The time of the last bytes, even of a part of an answer. */
         private volatile long heard = System.nanoTime();
 
         private volatile @Nullable ChannelHandlerContext context;
@@ -279,7 +261,7 @@ public final class AnswerDeadline {
             context.fireChannelReadComplete();
         }
 
-        /** The bytes of a long statement that have not left yet; 0 for a short one. */
+        /** The bytes of a long statement that have not left yet; 0 for a short statement. */
         long unsent() {
             ChannelHandlerContext there = context;
             return there == null ? 0 : there.channel().bytesBeforeWritable();
@@ -292,7 +274,7 @@ public final class AnswerDeadline {
             }
         }
 
-        /** Statements fail with the connection. The client would also print the exception, for each connection. */
+        /** Statements fail with the connection. The client would also print each exception. */
         @Override
         public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
             if (cause instanceof IOException) {

@@ -10,10 +10,10 @@ public final class ClientConnection {
 
     private ClientConnection() {}
 
-    /** Closes the connection with everything that the client has not read, for which an orderly close would wait. */
+    /** Closes the connection without waiting for the client to read the rest. */
     public static void drop(HttpServerRequest request) {
         if (request.connection() instanceof ConnectionBase connection && request.version() != HttpVersion.HTTP_2) {
-            // Bypasses the handler that would first send the waiting bytes.
+            // Bypasses the handler that would send the waiting bytes.
             connection.channelHandlerContext().close().addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
         } else {
             request.response().reset();

@@ -10,19 +10,17 @@ import java.time.Duration;
 import java.util.function.Predicate;
 
 /**
- * Event loops for connections to servers that are not trusted. Their computations do not delay requests, and connections to
- * databases have a {@link PostgresGuard}.
+ * Event loops for connections to untrusted servers. Their computations do not delay requests; a {@link PostgresGuard} checks the
+ * messages of databases.
  */
 public final class ClientLoops {
 
     private ClientLoops() {}
 
     /**
-     * Starts event loops. The caller closes them.
+     * The caller closes the loops.
      *
-     * @param loops the number of loops
-     * @param workers the number of threads that may block
-     * @param loginTime the longest time for the login to a database
+     * @param loginTime for the login to a database
      * @param scram whether to answer this first message of a database's SCRAM, which sets the number of iterations
      */
     public static Vertx start(int loops, int workers, Duration loginTime, Predicate<byte[]> scram) {
@@ -30,7 +28,6 @@ public final class ClientLoops {
                 .setEventLoopPoolSize(loops)
                 .setWorkerPoolSize(workers)
                 .setUseDaemonThread(true)
-                // Nothing is read from files.
                 .setFileSystemOptions(
                         new FileSystemOptions().setFileCachingEnabled(false).setClassPathResolvingEnabled(false));
         return new VertxBuilder(options)

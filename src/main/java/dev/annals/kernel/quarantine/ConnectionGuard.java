@@ -27,17 +27,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a connection if the head of a request takes too long, if no request arrives for too long, or if its client reads
- * nothing of an answer for too long. It sees the bytes as they arrive; behind the codec it sees the beginnings of requests and
- * the ends of answers. The service gets one request at a time: the next one waits until the last answer has left. Bytes that
- * wait for the client count in {@link UnsentAnswers}.
+ * Closes a connection whose client is slow to send a request's head, to send the next request, or to read an answer. {@link
+ * Requests}, behind the codec, passes one request at a time to the service. Bytes that wait for the client count in {@link
+ * UnsentAnswers}. Confined to the connection's event loop, except {@link #cutOff}.
  */
-// The connection's other handlers see the outcome of a close or a write.
+// Other handlers see the outcome of a close or a write.
 @SuppressWarnings("FutureReturnValueIgnored")
 final class ConnectionGuard extends ChannelDuplexHandler {
 
     private static final int SMALL_HEAD_BYTES = 4_096;
-    /** The most requests that a client may send ahead of an answer; more would take uncounted memory. */
+    /** The most requests ahead of an answer; more would take uncounted memory. */
     private static final int MAX_AHEAD = 100;
 
     private static final long NEVER = Long.MAX_VALUE;
@@ -54,14 +53,13 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     private boolean busy;
 
     private boolean inBody;
-    /** Whether an incomplete head has the deadline. */
+    /** Whether the deadline is that of an incomplete head. */
     private boolean inHead;
-    /** The bytes of an incomplete head. */
     private int headBytes;
 
     private boolean framed;
     private long deadline;
-    /** The bytes that count in {@link #unsentAnswers}. */
+    /** The bytes in {@link #unsentAnswers}. */
     private long counted;
     /** The bytes of the answer that all clients share in memory. */
     private long shared;
@@ -70,7 +68,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     private final Unsent unsent = new Unsent();
     private @Nullable ScheduledFuture<?> look;
 
-    /** @param largeHeads the number of connections with a large incomplete head */
+    /** @param largeHeads the port's number of connections with a large incomplete head */
     ConnectionGuard(ConnectionRules rules, AtomicInteger largeHeads, UnsentAnswers unsentAnswers) {
         this.rules = rules;
         this.headNanos = rules.headTime().toNanos();
@@ -125,7 +123,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Closes the connection with everything that waits on it. */
+    /** Thread-safe. */
     void cutOff() {
         ChannelHandlerContext there = Objects.requireNonNull(context, "it has written");
         there.executor().execute(there::close);
@@ -146,8 +144,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
         int decoded = requests.decoded;
         context.fireChannelRead(message);
-        // This also applies behind a request that is being answered: the codec keeps the next head until it is
-        // complete.
+        // Also behind a request that is being answered: the codec keeps the next head until it is complete.
         if (requests.decoded == decoded && !inBody && !framed) {
             addToHead(context, bytes);
         }
@@ -160,14 +157,14 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             return;
         }
         if (busy) {
-            // A refusal would mix with the answer that is under way.
+            // A refusal would mix with the answer under way.
             context.close();
         } else {
             refuse(context, rules.tooManyHeads());
         }
     }
 
-    /** Whether the pipeline has a codec, behind which requests are seen. */
+    /** False if the pipeline has no codec yet. */
     private boolean watch(ChannelPipeline pipeline) {
         ChannelHandlerContext codec = pipeline.context(HttpResponseEncoder.class);
         if (codec == null) {
@@ -178,15 +175,15 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     }
 
     /**
-     * Handles ports with HTTP/2, which cannot be turned off for the management port. There, the first bytes choose the codec:
-     * they arrive here afterwards, and before the codec.
+     * Handles ports with HTTP/2, which cannot be turned off for the management port: the first bytes choose the codec, and
+     * arrive here before they reach it.
      */
     private final class Choice extends ChannelInboundHandlerAdapter {
 
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
             if (!watch(context.pipeline())) {
-                // The guard does not understand HTTP/2's frames. In TLS, both ends have agreed on it.
+                // The guard does not understand HTTP/2. In TLS, both ends have agreed on it.
                 if (context.pipeline().get(SslHandler.class) == null) {
                     ReferenceCountUtil.release(message);
                     context.close();
@@ -201,7 +198,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Checks the deadlines after this time, and before any deadline that may be set until then. */
+    /** Waits at most as long as any deadline that may be set meanwhile. */
     private void lookIn(ChannelHandlerContext context, long nanos) {
         look = context.executor().schedule(() -> look(context), Math.min(nanos, headNanos), TimeUnit.NANOSECONDS);
     }
@@ -232,16 +229,15 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         inHead = false;
     }
 
-    /** The bytes that wait for the client. */
     private static final class Unsent {
         private long bytes;
         private long messages;
-        /** The progress of the first message; a file is one message, and its bytes do not count. */
+        /** Of the first message. A file is one message, and its bytes do not count. */
         private long progress;
 
         private long changed;
 
-        /** The nanoseconds for which none of it was taken; 0 if nothing waits. */
+        /** In nanoseconds; 0 if nothing waits. */
         long notTakenFor(ChannelHandlerContext context, long now) {
             ChannelOutboundBuffer out = context.channel().unsafe().outboundBuffer();
             if (out == null || out.isEmpty()) {
@@ -258,13 +254,12 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** The handler behind the codec. */
     private final class Requests extends ChannelDuplexHandler {
 
-        /** The decoded parts of the waiting requests. */
+        /** Parts of requests. */
         private final Deque<Object> waiting = new ArrayDeque<>();
 
-        /** The number of parts of requests that the codec has decoded. */
+        /** Decoded parts of requests. */
         private int decoded;
 
         private int ahead;
@@ -301,7 +296,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             context.fireChannelRead(message);
         }
 
-        /** Reads nothing while a whole request waits. */
+        /** Reads nothing while a request waits. */
         @Override
         public void read(ChannelHandlerContext context) {
             if (waiting.isEmpty()) {
@@ -327,7 +322,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             }
         }
 
-        /** A read-only buffer is shared by all clients, except that TLS encrypts it for each. */
+        /** Clients share a read-only buffer, unless TLS encrypts it for each. */
         private boolean isShared(ChannelHandlerContext context, HttpContent part) {
             return part.content().isReadOnly() && context.pipeline().get(SslHandler.class) == null;
         }
@@ -341,14 +336,14 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             busy = false;
             shared = 0;
             if (counted > 0) {
-                // Bytes that were just sent still count as pending.
+                // Later: the bytes just sent are still pending.
                 context.executor().execute(() -> count(context, false));
             }
             // The rest of a body is no longer needed.
             inHead = !inBody && headBytes > 0;
             deadline = System.nanoTime() + (inBody || inHead ? headNanos : idleNanos);
             if (!waiting.isEmpty()) {
-                // Runs later: a handler further on may be in the middle of its work.
+                // Later: a handler further on may be in the middle of its work.
                 context.executor().execute(() -> next(context));
             }
         }
@@ -361,7 +356,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
                 }
                 pass(context, message);
             }
-            // This sends the answers that were made meanwhile.
+            // Sends the answers made meanwhile.
             context.fireChannelReadComplete();
             if (wantsToRead && waiting.isEmpty()) {
                 wantsToRead = false;

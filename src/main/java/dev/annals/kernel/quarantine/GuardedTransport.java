@@ -22,16 +22,16 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The JDK's sockets as Vert.x's transport, with {@link ConnectionRules} for each incoming connection and a {@link
- * LoginDeadline} for each outgoing one to a database. Vert.x and Quarkus show the service a connection only with its first
- * complete request, and a connection to a database only after its login. A transport sees both from the start.
+ * The JDK's sockets as Vert.x's transport, with {@link ConnectionRules} for incoming connections and a {@link LoginDeadline} for
+ * outgoing ones. Vert.x shows a connection only with its first complete request, or after the login to a database; a transport
+ * sees it from the start.
  */
 public abstract class GuardedTransport implements Transport {
 
     /** Makes the rules of one port. */
     protected abstract ConnectionRules rules();
 
-    /** The longest time for the login to a database. */
+    /** For the login to a database. */
     protected abstract Duration loginTime();
 
     @Override
@@ -82,7 +82,7 @@ public abstract class GuardedTransport implements Transport {
         return new NioDatagramChannel(family);
     }
 
-    /** Runs before the handler that registers the connections of one port. */
+    /** Runs before the handler that registers a port's connections. */
     @Sharable
     private static final class Admission extends ChannelInboundHandlerAdapter {
         private final ConnectionRules rules;
@@ -97,7 +97,7 @@ public abstract class GuardedTransport implements Transport {
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
             Channel connection = (Channel) message;
-            // A connection that is closed already has no address.
+            // A closed connection has no address.
             if (!(connection.remoteAddress() instanceof InetSocketAddress from) || !rules.admit(from)) {
                 connection.unsafe().closeForcibly();
                 return;

@@ -10,16 +10,16 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a connection to a database whose login takes too long. Until the login is over, Vert.x shows nothing of the connection that
- * could be closed. An {@link AnswerDeadline} takes this handler out once it watches the connection itself.
+ * Closes a connection to a database whose login takes too long: Vert.x hides the connection until then. {@link AnswerDeadline}
+ * replaces this handler.
  */
-// The connection's other handlers see the outcome of a close or a write.
+// Other handlers see the outcome of a close or a write.
 @SuppressWarnings("FutureReturnValueIgnored")
 final class LoginDeadline extends ChannelOutboundHandlerAdapter {
 
     private static final Logger LOG = Logger.getLogger(LoginDeadline.class);
 
-    // PostgreSQL's documentation, "Message Formats": the first message has its length, and then one of these.
+    // PostgreSQL's documentation, "Message Formats": one of these follows the length of the first message.
     static final int SSL_REQUEST = 80_877_103;
     static final int VERSION_3 = 196_608;
 
@@ -47,7 +47,7 @@ final class LoginDeadline extends ChannelOutboundHandlerAdapter {
         return code == SSL_REQUEST || code == VERSION_3;
     }
 
-    /** The code of a connection's first message: one of the above if a login begins. */
+    /** The code of a connection's first message. */
     static int code(Object message) {
         return message instanceof ByteBuf bytes && bytes.readableBytes() >= 2 * Integer.BYTES
                 ? bytes.getInt(bytes.readerIndex() + Integer.BYTES)

@@ -11,14 +11,11 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a connection to a PostgreSQL server that sends messages that cost the client too much: the client buffers messages of
- * any length, makes room for arrays as announced, computes as many SCRAM iterations as requested, and logs unexpected messages.
- * The guard sees the bytes behind TLS and before the client's codec. Its limits are enough for statements that return a few
- * columns of a few rows.
- *
- * <p>Formats are those of PostgreSQL's documentation, "Message Formats".
+ * Closes a connection to a PostgreSQL server whose messages cost the client too much: the client buffers messages of any length,
+ * makes room for arrays as announced, computes as many SCRAM iterations as requested, and logs unexpected messages. The limits
+ * suffice for a few columns of a few rows. Formats: PostgreSQL's documentation, "Message Formats".
  */
-// The connection's other handlers see the outcome of a close or a write.
+// Other handlers see the outcome of a close or a write.
 @SuppressWarnings("FutureReturnValueIgnored")
 final class PostgresGuard extends ChannelDuplexHandler {
 
@@ -42,14 +39,11 @@ final class PostgresGuard extends ChannelDuplexHandler {
     private static final char AUTHENTICATION = 'R';
     private static final char COLUMNS = 'T';
     private static final String NOTICES = "NS";
-    /** Messages after a login or a statement: neither notifications, nor copies, nor suspended portals. */
+    /** No notifications, copies or suspended portals. */
     private static final String EXPECTED = NOTICES + AUTHENTICATION + COLUMNS + "KEZDC123nt";
 
     private static final int SASL_CONTINUE = 11;
-    /**
-     * bool, int8, int2, int4, text, bpchar, varchar, uuid and void, by the system table pg_type. They need no room of their
-     * own.
-     */
+    /** bool, int8, int2, int4, text, bpchar, varchar, uuid, void (pg_type): they announce no size. */
     private static final Set<Integer> TYPES = Set.of(16, 20, 21, 23, 25, 1042, 1043, 2950, 2278);
 
     private final Predicate<byte[]> scram;

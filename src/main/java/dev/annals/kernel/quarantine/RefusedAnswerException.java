@@ -2,10 +2,7 @@ package dev.annals.kernel.quarantine;
 
 import java.io.Serial;
 
-/**
- * A server sent a message that no honest server sends, and its connection is closed. The message is a sentence about the
- * server.
- */
+/** A server sent what no honest server sends, and its connection is closed. */
 public final class RefusedAnswerException extends RuntimeException {
 
     @Serial

@@ -38,19 +38,15 @@ public final class ConnectionLimits extends GuardedTransport {
                 new TrustedProxies(config().getConfigMapping(AnnalsConfig.class)));
     }
 
-    /** The most requests with more than 4 KiB of an incomplete head: each takes up to 96 KiB. */
+    /** Requests with more than 4 KiB of an incomplete head: each takes up to 96 KiB. */
     static final int LARGE_HEADS = 128;
 
-    /** Counts the connections of one port. */
     private static final class Port implements ConnectionRules {
 
         private static final Logger LOG = Logger.getLogger(ConnectionLimits.class);
         private static final long HEAP_BYTES_PER_CONNECTION = 32_768;
         private static final int MOST_BY_DEFAULT = 32_768;
-        /**
-         * The part of the heap that waiting answers may have in size. They are outside the heap, where the network takes them
-         * from.
-         */
+        /** The part of the heap's size that waiting answers may have. They are outside the heap. */
         private static final int UNSENT_PART = 8;
 
         private static final long WARN_NANOS = TimeUnit.MINUTES.toNanos(1);
@@ -61,7 +57,7 @@ public final class ConnectionLimits extends GuardedTransport {
         private final TrustedProxies proxies;
         private final AtomicInteger open = new AtomicInteger();
         private final Map<String, Integer> openOf = new ConcurrentHashMap<>();
-        /** The last time of each warning, by {@link System#nanoTime}: one must not hide another. */
+        /** By {@link System#nanoTime}: one warning must not hide another. */
         private final Map<String, Long> warned = new ConcurrentHashMap<>();
 
         private final byte[] tooSlow = answer(

@@ -16,14 +16,14 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The proxies of {@code ANNALS_TRUSTED_PROXIES}, and their headers. The framework's own parser is off: it trusts the first
+ * The proxies of {@code ANNALS_TRUSTED_PROXIES}, and their headers. Replaces the framework's parser, which trusts the first
  * address of {@code X-Forwarded-For}, which a client can write, and fails on an empty one.
  */
 @ApplicationScoped
 public class TrustedProxies {
 
     private static final String FORWARDED_FOR = "X-Forwarded-For";
-    /** An address; an IPv6 address may have brackets and a zone, and with brackets a port. */
+    /** An IPv6 address may have brackets and a zone, and with brackets a port. */
     private static final Pattern ELEMENT = Pattern.compile(
             "(?<v4>[0-9.]+)(:[0-9]{1,5})?|(?<v6>[0-9A-Fa-f:.]+)(%[^\\]]*)?|\\[(?<bracketed>[0-9A-Fa-f:.]+)(%[^\\]]*)?](:[0-9]{1,5})?");
 
@@ -55,9 +55,9 @@ public class TrustedProxies {
     }
 
     /**
-     * The address of the client that sent a request, as text without a zone. If the connection is a trusted proxy's, it is the
-     * last address in {@code X-Forwarded-For} that is no trusted proxy's. An element that is no address ends the search: the
-     * client then has the address of the proxy that added it. {@code 0.0.0.0} if the connection has no IP address.
+     * The client's address as text without a zone: behind a trusted proxy, the last address in {@code X-Forwarded-For} of no
+     * trusted proxy. An element that is no address ends the search at the proxy that added it. {@code 0.0.0.0} if the
+     * connection has no IP address.
      */
     public String client(HttpServerRequest request) {
         InetAddress client = connected(request);
@@ -79,10 +79,7 @@ public class TrustedProxies {
         return NetUtil.toAddressString(client);
     }
 
-    /**
-     * The value of a header that a trusted proxy set; null if the connection is not a trusted proxy's, or if the header does
-     * not occur exactly once in this form.
-     */
+    /** Null if the connection is not a trusted proxy's, or if the header does not occur exactly once in this form. */
     public @Nullable String header(HttpServerRequest request, String name, Pattern form) {
         List<String> lines = request.headers().getAll(name);
         if (lines.size() != 1 || !form.matcher(lines.get(0)).matches()) {

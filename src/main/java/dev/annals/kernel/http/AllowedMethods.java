@@ -18,8 +18,8 @@ import org.jboss.resteasy.reactive.server.ServerResponseFilter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Names the methods of an address in {@code Allow}, for OPTIONS and in each 405, as RFC 9110 requires. The framework names the
- * methods of all addresses in a resource class, and none in a 405.
+ * Names the methods of an address in {@code Allow}, for OPTIONS and in each 405 (RFC 9110). The framework names the methods of
+ * a whole resource class, and none in a 405.
  */
 final class AllowedMethods {
 
@@ -29,7 +29,6 @@ final class AllowedMethods {
     /** By addresses without parameters. */
     private final Map<String, Set<String>> named;
 
-    /** @param named whether its address has no parameters */
     private record Operation(String httpMethod, Pattern address, boolean named) {}
 
     AllowedMethods(ResourceMethods resources) {
@@ -52,9 +51,7 @@ final class AllowedMethods {
         }
     }
 
-    /**
-     * An address without parameters, such as …/batch, does not match …/{id}. The framework would give it the methods of both.
-     */
+    /** The framework would match …/batch with …/{id}, too, and give it the methods of both. */
     @ServerRequestFilter(preMatching = true)
     @Nullable
     Response refuse(ContainerRequestContext request) {
@@ -64,13 +61,11 @@ final class AllowedMethods {
                 : Response.status(405).build();
     }
 
-    /** Whether resources have this path, and none of them this method. */
     boolean areOthers(String method, String path) {
         Set<String> methods = at(path);
         return methods.size() > 1 && !methods.contains(method);
     }
 
-    /** The methods of all resources at {@code path}, and OPTIONS. */
     private Set<String> at(String path) {
         String address = "/" + path.replaceAll("^/+|/+$", "");
         List<Operation> matching = operations.stream()

@@ -12,17 +12,17 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The body of a request as it arrives, in parts. Unpacks gzip, and stops a sender that is too slow. While it is paused, nothing
- * is read from the connection and nothing is unpacked.
+ * The body of a request as it arrives, in parts. Unpacks gzip, and stops a sender that is too slow. While paused, it neither
+ * reads nor unpacks.
  *
  * <p>All methods run on the request's event loop, except {@link #isOld}.
  */
 public final class BodyParts {
 
-    /** The largest ratio of unpacked to compressed bytes, beyond the first MiB. Made-up bodies reach 1,000. */
+    /** Beyond the first MiB. Made-up bodies reach 1,000. */
     private static final int MAX_UNPACK_RATIO = 100;
 
-    /** The time in which a client may finish a body that is not wanted. */
+    /** The time in which a client may finish an unwanted body. */
     private static final long LINGER_MILLIS = 5_000;
 
     private static final int UNPACKED_BYTES = 16_384;
@@ -71,13 +71,13 @@ public final class BodyParts {
         return gzip;
     }
 
-    /** Limits the time of the whole body. Without a limit, only the rate is limited. */
+    /** Limits the time of the whole body. By default, only the rate is limited. */
     void timeLimit(Duration limit) {
         timeLimit = limit;
     }
 
     /**
-     * Begins to read. Calls either {@code end} or {@code failure}, once, unless the body is dropped.
+     * Calls either {@code end} or {@code failure}, once, unless the body is dropped.
      *
      * @param failure gets a problem ({@code malformed-encoding}, {@code body-too-large}, {@code body-too-slow}), or the reason
      *     why the connection broke
@@ -107,7 +107,6 @@ public final class BodyParts {
         unpack(gunzip);
     }
 
-    /** Unpacks the current part until it is used up or the reader pauses. */
     private void unpack(Gunzip packed) {
         if (unpacking) {
             return;
@@ -170,7 +169,6 @@ public final class BodyParts {
         }
     }
 
-    /** Stops reading from the connection, until {@link #resume}. */
     public void pause() {
         if (!paused) {
             paused = true;
@@ -193,7 +191,7 @@ public final class BodyParts {
 
     /**
      * Drops the rest of the body as it arrives: a client that is cut off while it sends may never see the answer. A client that
-     * continues for long loses its connection.
+     * takes long loses its connection.
      */
     public void drop() {
         if (!done) {
@@ -212,7 +210,7 @@ public final class BodyParts {
         });
     }
 
-    /** Whether the body has taken so long that {@link #check} may find it slow. */
+    /** Whether {@link #check} may find the body slow. */
     boolean isOld(long now) {
         return now - startedNanos >= config.patience().toNanos();
     }

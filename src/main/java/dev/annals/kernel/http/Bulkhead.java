@@ -8,10 +8,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Limits how much work of one kind runs at a time and how much waits. Work without a caller does not begin. Safe for any
- * thread.
- */
+/** Limits how much work of one kind runs and waits. Work whose caller has gone does not begin. Safe for any thread. */
 public final class Bulkhead {
 
     private final int maxRunning;
@@ -21,11 +18,6 @@ public final class Bulkhead {
     private final ArrayDeque<Turn> waiting = new ArrayDeque<>();
     private int running;
 
-    /**
-     * Work that waits for its turn.
-     *
-     * @param isOver whether its caller has gone
-     */
     private record Turn(Runnable work, BooleanSupplier isOver) {}
 
     /**
@@ -39,7 +31,7 @@ public final class Bulkhead {
         this.refusal = refusal;
     }
 
-    /** Runs work in its turn. Fails with {@code overloaded} if too many are waiting, or if it has taken too long. */
+    /** Fails with {@code overloaded} if too many are waiting, or if the work has taken too long. */
     public <T extends @Nullable Object> Uni<T> run(Supplier<Uni<T>> work) {
         return Uni.createFrom()
                 .<T>emitter(emitter -> {

@@ -6,12 +6,12 @@ import java.util.zip.Inflater;
 
 /**
  * Unpacks gzip (RFC 1952) as it arrives: call {@link #feed} with a part, then {@link #next} until it returns 0. Holds at most
- * one part and its output buffer, whatever is sent. Several members in a row form one body. The caller closes it, because the
- * memory of the inflater is outside the heap.
+ * one part and its output buffer. Several members in a row form one body. The caller closes it, because the inflater's memory
+ * is outside the heap.
  */
 final class Gunzip implements AutoCloseable {
 
-    /** The bytes that are unpacked at any ratio. */
+    /** Unpacked at any ratio. */
     static final long FREE_BYTES = 1 << 20;
 
     private static final int HEADER_CRC = 2;
@@ -47,12 +47,11 @@ final class Gunzip implements AutoCloseable {
     private long packed;
     private long unpacked;
 
-    /** @param maxRatio the most unpacked bytes per compressed byte, beyond {@link #FREE_BYTES} */
+    /** @param maxRatio unpacked to compressed bytes, beyond {@link #FREE_BYTES} */
     Gunzip(int maxRatio) {
         this.maxRatio = maxRatio;
     }
 
-    /** Accepts the next part, after the previous one has been unpacked. */
     void feed(byte[] bytes) {
         part = bytes;
         at = 0;
@@ -60,9 +59,8 @@ final class Gunzip implements AutoCloseable {
     }
 
     /**
-     * Unpacks more bytes.
+     * Returns the number of bytes written to {@code out}; 0 if the parts so far have no more.
      *
-     * @return the number of bytes written to {@code out}; 0 if the parts so far have no more
      * @throws ProblemException {@code malformed-encoding}, or {@code body-too-large} if the ratio is exceeded
      */
     int next(byte[] out) {
@@ -109,7 +107,6 @@ final class Gunzip implements AutoCloseable {
         }
     }
 
-    /** Reads a byte of a header or a trailer. */
     private void header(int next) {
         switch (state) {
             case FIXED_HEADER -> fixedHeader(next);

@@ -7,21 +7,16 @@ import java.util.Arrays;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Reads IP addresses without ever asking a name server. */
+/** Reads IP addresses and never asks a name server. */
 public final class IpAddress {
 
     private static final String OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
     private static final String V4 = OCTET + "(\\." + OCTET + "){3}";
-    /**
-     * Stricter than the JDK, which reads a literal instead of asking a name server if a colon, or a digit in a group, comes
-     * first.
-     */
+    /** Texts for which the JDK asks no name server. */
     private static final Pattern ADDRESS =
             Pattern.compile(V4 + "|([0-9A-Fa-f]{0,4}:){2,8}([0-9A-Fa-f]{0,4}|" + V4 + ")");
 
-    /**
-     * The head of an {@code inet} as PostgreSQL sends it: family, prefix length, a flag and the number of bytes that follow.
-     */
+    /** PostgreSQL sends an {@code inet} as family, prefix length, a flag, the number of bytes, and the bytes. */
     private static final int SENT_LENGTH = 3;
 
     private static final int SENT_HEADER = 4;
@@ -33,7 +28,7 @@ public final class IpAddress {
     private IpAddress() {}
 
     /**
-     * The text of PostgreSQL's {@code host()}, from the bytes of {@code inet_send()}, which cost the database much less.
+     * The text of PostgreSQL's {@code host()} from the bytes of {@code inet_send()}, which cost the database much less.
      *
      * @throws IllegalArgumentException if the bytes are no address
      */
@@ -46,12 +41,12 @@ public final class IpAddress {
     }
 
     /**
-     * The form in which addresses are stored and compared: PostgreSQL's text of an {@code inet} of one host (RFC 5952, with the
-     * last 32 bits dotted if an IPv4 address is embedded); an IPv4 address that is mapped to IPv6 becomes the IPv4 address.
-     * Null if {@code text} is no IPv4 or IPv6 address. Zones, prefixes, brackets, and leading zeros in IPv4 are not accepted.
+     * The form in which addresses are stored and compared: PostgreSQL's text of a single {@code inet} (RFC 5952; embedded IPv4
+     * is dotted), with mapped IPv4 as IPv4. Null for other text, including zones, prefixes, brackets, and leading zeros in
+     * IPv4.
      */
     public static @Nullable String canonical(String text) {
-        // Most addresses are IPv4; this takes a twentieth of the time of the rest.
+        // A twentieth of the time of the rest.
         if (NetUtil.isValidIpV4Address(text) && !hasLeadingZero(text)) {
             return text;
         }
@@ -60,11 +55,8 @@ public final class IpAddress {
     }
 
     /**
-     * The number of bits of {@link #parse}'s bytes that all addresses of a network share; -1 if {@code length} is no decimal
-     * prefix length for this address. For an IPv4 address that is mapped to IPv6, {@code length} includes the 96 bits of the
-     * mapping, and the result does not.
-     *
-     * @param address an address that {@link #parse} accepts
+     * The prefix length in bits of {@link #parse}'s bytes; -1 if {@code length} is none for this address. For mapped IPv4,
+     * {@code length} includes the 96 bits of the mapping, and the result does not.
      */
     public static int prefixBits(String address, String length) {
         if (!LENGTH.matcher(length).matches()) {
@@ -80,16 +72,12 @@ public final class IpAddress {
         return isMapped ? Math.max(-1, bits - MAPPED_BITS) : bits;
     }
 
-    /**
-     * The address as 4 or 16 bytes; null if {@link #canonical} does not accept it. An IPv4 address that is mapped to IPv6 has 4
-     * bytes.
-     */
+    /** The address as 4 or 16 bytes (4 for mapped IPv4); null if {@link #canonical} does not accept it. */
     public static byte @Nullable [] parse(String text) {
         InetAddress address = address(text);
         return address == null ? null : address.getAddress();
     }
 
-    /** The address that {@link #parse} reads. */
     public static @Nullable InetAddress address(String text) {
         try {
             return ADDRESS.matcher(text).matches() ? InetAddress.getByName(text) : null;
@@ -108,7 +96,6 @@ public final class IpAddress {
         return false;
     }
 
-    /** The text of an address of 4 or 16 bytes. */
     public static String format(byte[] address) {
         int zeros = 0;
         while (zeros < address.length && address[zeros] == 0) {

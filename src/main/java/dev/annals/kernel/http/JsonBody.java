@@ -22,7 +22,7 @@ public final class JsonBody {
     private JsonBody() {}
 
     /**
-     * A generator of UTF-8 that escapes only the characters that have to be escaped. The caller closes it.
+     * Writes UTF-8 and escapes only what must be escaped. The caller closes it.
      *
      * @throws IOException what {@code out} throws
      */
@@ -30,18 +30,13 @@ public final class JsonBody {
         return JSON.createGenerator(out, JsonEncoding.UTF8);
     }
 
-    /** The content of a body. */
     @FunctionalInterface
     public interface Content {
         /** Writes one JSON value. */
         void write(JsonGenerator json) throws IOException;
     }
 
-    /**
-     * Writes a body in UTF-8.
-     *
-     * @param expectedBytes its approximate size
-     */
+    /** @param expectedBytes its approximate size */
     public static byte[] toBytes(int expectedBytes, Content content) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(expectedBytes);
         try (JsonGenerator json = generator(bytes)) {
@@ -52,17 +47,13 @@ public final class JsonBody {
         return bytes.toByteArray();
     }
 
-    /** Writes an item of a list. */
     @FunctionalInterface
     public interface Item<T> {
-        /** Writes one JSON value. */
         void write(T item, JsonGenerator json) throws IOException;
     }
 
     /**
-     * The answer with a complete list.
-     *
-     * @param name of its member
+     * @param name of the list's member
      * @param itemBytes the approximate size of an item
      */
     public static <T> Response answer(String name, int itemBytes, List<T> items, Item<T> item) {
@@ -77,7 +68,6 @@ public final class JsonBody {
         });
     }
 
-    /** The answer with such a body. */
     public static Response answer(Response.Status status, int expectedBytes, Content content) {
         return Response.status(status).entity(toBytes(expectedBytes, content)).build();
     }

@@ -5,17 +5,17 @@ import java.util.Arrays;
 import java.util.function.LongConsumer;
 
 /**
- * Cuts a body into lines while it streams in. Holds the bytes of the line that has not ended, and none of a line that is too long.
- * Blank lines are counted and skipped; so is a byte order mark before the first line.
+ * Cuts a body into lines while it streams in. Holds only the unfinished line, and nothing of a line that is too long. Blank
+ * lines are counted and skipped. A byte order mark before the first line is skipped.
  */
 public final class LineSplitter {
 
-    /** Reads the bytes of a line, from {@code from} to before {@code to}. */
+    /** Reads the bytes from {@code from} to before {@code to}. */
     public interface Line {
         void read(byte[] bytes, int from, int to);
     }
 
-    /** U+FEFF in UTF-8, which some editors and programs on Windows write first. */
+    /** U+FEFF in UTF-8, which some programs on Windows write first. */
     private static final byte[] BYTE_ORDER_MARK = {(byte) 0xEF, (byte) 0xBB, (byte) 0xBF};
 
     private final int maxBytes;
@@ -25,27 +25,22 @@ public final class LineSplitter {
     private boolean skipping;
     private long count;
 
-    /**
-     * @param maxBytes the most that are held of one line
-     * @param tooLong is called in place of {@code line} at the end of a longer line, with its number
-     */
+    /** @param tooLong gets the number of a line of more than {@code maxBytes}, at its end, in place of {@code line} */
     public LineSplitter(int maxBytes, Line line, LongConsumer tooLong) {
         this.maxBytes = maxBytes;
         this.line = line;
         this.tooLong = tooLong;
     }
 
-    /** The number of lines that have ended: while a line is read, its number. */
+    /** While a line is read, its number. */
     public long count() {
         return count;
     }
 
-    /** Whether the line that has not ended is too long. */
     public boolean isSkipping() {
         return skipping;
     }
 
-    /** Splits the next part of the body. */
     public void add(Buffer part) {
         byte[] bytes = Arrays.copyOf(rest, rest.length + part.length());
         part.getBytes(bytes, rest.length);
@@ -60,7 +55,7 @@ public final class LineSplitter {
         rest = skipping ? new byte[0] : from == 0 ? bytes : Arrays.copyOfRange(bytes, from, bytes.length);
     }
 
-    /** Ends the last line, if the body did not end with its line feed. */
+    /** Ends a last line without a line feed. */
     public void end() {
         if (rest.length > 0 || skipping) {
             endLine(rest, 0, rest.length);

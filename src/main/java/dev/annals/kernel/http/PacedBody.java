@@ -3,18 +3,13 @@ package dev.annals.kernel.http;
 import io.vertx.core.Context;
 
 /**
- * A body that writes itself to the connection, at the client's pace. The framework reports neither that the client has taken a
- * part, nor whether a stream was written completely.
+ * Writes itself at the client's pace. The framework reports neither that the client took a part, nor that a stream is complete.
  */
 public interface PacedBody {
 
-    /**
-     * Begins to write.
-     *
-     * @param eventLoop of the connection
-     */
+    /** @param eventLoop of the connection */
     void start(Context eventLoop);
 
-    /** Ends the body: the client is gone. */
+    /** Called when the client is gone. */
     void stop();
 }

@@ -12,14 +12,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The answer to a request that fails, as RFC 9457 defines it.
+ * The answer to a request that fails (RFC 9457).
  *
- * @param type the kind of problem
- * @param status the HTTP status of the type, except for {@link ProblemType#OTHER}
- * @param title of the type, except for {@link ProblemType#OTHER}
- * @param detail the event, and what to do next
- * @param errors the wrong fields of the body; left out of the answer when empty
- * @param members further members of the answer, by their JSON names; values are strings, numbers or booleans
+ * @param status of the type, except for {@link ProblemType#OTHER}; so is {@code title}
+ * @param errors left out of the answer when empty
+ * @param members further members by their JSON names; values are strings, numbers or booleans
  */
 public record Problem(
         ProblemType type,
@@ -29,7 +26,6 @@ public record Problem(
         List<FieldError> errors,
         Map<String, Object> members) {
 
-    /** The media type of every answer that carries a problem. */
     public static final String MEDIA_TYPE = "application/problem+json";
 
     static final String RETRY_AFTER = "retry_after";
@@ -41,29 +37,27 @@ public record Problem(
         members = Map.copyOf(members);
     }
 
-    /** A problem of {@code type}, with its status and title. */
     public static Problem of(ProblemType type, String detail) {
         return new Problem(type, type.status(), type.title(), detail, List.of(), Map.of());
     }
 
-    /** A copy with these wrong fields. */
     public Problem withErrors(List<FieldError> wrongFields) {
         return new Problem(type, status, title, detail, wrongFields, members);
     }
 
-    /** A copy with one further member; {@code value} is a string, a number or a boolean. */
+    /** @param value a string, a number or a boolean */
     public Problem with(String member, Object value) {
         Map<String, Object> all = new LinkedHashMap<>(members);
         all.put(member, value);
         return new Problem(type, status, title, detail, errors, all);
     }
 
-    /** A copy that asks the client to wait this long, in the header and in the member {@code retry_after}, in whole seconds. */
+    /** Asks the client to wait, in the header and in the member {@code retry_after}, in whole seconds. */
     public Problem withRetryAfter(Duration wait) {
         return with(RETRY_AFTER, Math.max(1, wait.plusMillis(999).toSeconds()));
     }
 
-    /** The headers of the answer: {@code Content-Type}, and those that its status requires. */
+    /** {@code Content-Type}, and the headers that the status requires. */
     public Map<String, String> headers() {
         Map<String, String> headers = new LinkedHashMap<>();
         headers.put("Content-Type", MEDIA_TYPE);
@@ -82,7 +76,7 @@ public record Problem(
         return headers;
     }
 
-    /** The answer's body, in UTF-8. Lone surrogates become question marks. */
+    /** UTF-8. Lone surrogates become question marks. */
     public byte[] toJson() {
         StringWriter out = new StringWriter();
         try (JsonGenerator json = JSON.createGenerator(out)) {
@@ -95,7 +89,7 @@ public record Problem(
         return out.toString().getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Writes the members of the problem into an open object, for a problem that is part of an answer. */
+    /** Writes the members into an open object, for a problem that is part of an answer. */
     public void writeMembers(JsonGenerator json) throws IOException {
         json.writeStringField("type", type.uri());
         json.writeStringField("title", title);

@@ -2,7 +2,7 @@ package dev.annals.kernel.http;
 
 import java.io.Serial;
 
-/** Ends a request with a {@link Problem}. It answers the client and is no fault to investigate, so it has no stack trace. */
+/** Ends a request with a {@link Problem}. It is no fault to investigate, so it has no stack trace. */
 public final class ProblemException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;

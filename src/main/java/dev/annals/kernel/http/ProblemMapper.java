@@ -21,14 +21,11 @@ import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
 import org.jboss.resteasy.reactive.server.ServerResponseFilter;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Turns exceptions into problems: the service's own {@link ProblemException}s, those of the framework, and unexpected ones. An
- * unexpected exception is logged under an id, and the answer contains only that id.
- */
+/** Turns exceptions into problems. An unexpected exception is logged under an id, and the answer contains only that id. */
 public final class ProblemMapper {
 
     private static final Logger LOG = Logger.getLogger(ProblemMapper.class);
-    /** The most characters of a method and an address in the log. */
+    /** For the method and address in the log. */
     private static final int MAX_SHOWN = 200;
 
     private static final MediaType PROBLEM_JSON = MediaType.valueOf(Problem.MEDIA_TYPE);
@@ -79,7 +76,6 @@ public final class ProblemMapper {
                 unexpected(request.getMethod() + " " + request.getUriInfo().getPath(), e));
     }
 
-    /** Gives a problem to error answers without one. */
     @ServerResponseFilter
     public void everyErrorIsAProblem(RoutingContext routing, ContainerResponseContext response) {
         if (response.getStatus() < 400) {
@@ -151,7 +147,7 @@ public final class ProblemMapper {
         return Problem.of(ProblemType.UNAVAILABLE, Objects.requireNonNull(e.getMessage()));
     }
 
-    /** The problem for a failure. An unexpected failure is logged, with {@code request} as its name. */
+    /** Logs an unexpected failure with {@code request} as its name. */
     public static Problem of(String request, Throwable failure) {
         if (failure instanceof ProblemException e) {
             return e.problem();
@@ -162,7 +158,6 @@ public final class ProblemMapper {
         return failure instanceof DatabaseUnavailableException e ? of(e) : unexpected(request, failure);
     }
 
-    /** Logs an unexpected failure; the problem contains only its id in the log. */
     private static Problem unexpected(String request, Throwable e) {
         for (Throwable cause = e; cause != null; cause = cause.getCause()) {
             // A plain IOException may have any source.

@@ -25,7 +25,7 @@ public class ProblemRoutes {
         @Nullable Throwable cause = routing.failure();
         HttpServerResponse response = routing.response();
         if (response.closed() || (response.headWritten() && cause instanceof IOException)) {
-            // The client has gone, so no other answer could be read. Nothing failed here.
+            // The client has gone. Nothing failed here.
             LOG.debugf(
                     cause, "%s was not answered to its end", routing.request().method());
             if (!response.closed()) {

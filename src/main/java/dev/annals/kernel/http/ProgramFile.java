@@ -15,7 +15,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Objects;
 
-/** A file of the program as an answer. It is in memory once, from where the network sends it to every client. */
+/** A file of the program as an answer. All clients share one copy in memory. */
 public final class ProgramFile {
 
     private static final int TAG_BYTES = 16;
@@ -25,18 +25,16 @@ public final class ProgramFile {
     private final String mediaType;
 
     /**
-     * Reads the file.
-     *
      * @param path on the class path, with a slash first
-     * @param mediaType its media type, with the charset
+     * @param mediaType with the charset
      */
     @SuppressWarnings("deprecation") // every other way to make a Buffer copies the file for each answer
     public ProgramFile(String path, String mediaType) {
         try (InputStream file = Objects.requireNonNull(ProgramFile.class.getResourceAsStream(path), path)) {
             byte[] bytes = file.readAllBytes();
             byte[] hash = MessageDigest.getInstance("SHA-256").digest(bytes);
-            // Outside the heap, as the network would copy anything else there for each client. It is read-only, which
-            // tells the connection's guard not to count it.
+            // Outside the heap: the network would copy anything else there for each client. The connection's guard does not
+            // count read-only buffers.
             content = Buffer.buffer(
                     Unpooled.directBuffer(bytes.length).writeBytes(bytes).asReadOnly());
             tag = '"' + HexFormat.of().formatHex(hash, 0, TAG_BYTES) + '"';
@@ -48,7 +46,7 @@ public final class ProgramFile {
         this.mediaType = mediaType;
     }
 
-    /** Answers a GET or a HEAD: {@code 304} if the client has this version. */
+    /** Answers {@code 304} if the client has this version. */
     public void answer(HttpServerRequest request) {
         HttpServerResponse response = request.response();
         response.putHeader(HttpHeaders.ETAG, tag);
@@ -67,7 +65,6 @@ public final class ProgramFile {
         }
     }
 
-    /** The answer of a resource. */
     public PacedBody answerOf(HttpServerRequest request) {
         return new PacedBody() {
             @Override

@@ -19,28 +19,25 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the bodies of requests, up to a limit, and counts them in the {@link MemoryBudget} from the first byte on. Nothing is
- * read or unpacked before an operation asks for it, when the caller is known.
+ * Reads the bodies of requests, up to a limit, and counts them in the {@link MemoryBudget} from the first byte on. Reading
+ * begins when an operation asks for it, and the caller is known.
  */
 @ApplicationScoped
 public class RequestBodies {
 
     /**
-     * The bytes of memory per byte of a body until it is answered: one in the parts as they arrived, one in the whole body, one
-     * or two in the texts of its records (two for texts that are not Latin-1), and one on its way to the database.
+     * One in the parts, one in the whole body, one in the texts of its records (two if not Latin-1), one on its way to the
+     * database.
      */
     static final int BYTES_HELD_PER_BYTE = 4;
 
-    /** The longest time for a whole body, except NDJSON: the largest one by default needs 140 KB/s. */
+    /** For a whole body, except NDJSON: the largest one by default needs 140 KB/s. */
     private static final Duration TIME = Duration.ofMinutes(2);
 
-    /** The largest body without records. */
     private static final int MAX_COMMAND_BYTES = 65_536;
 
-    /** The step in which memory is taken from the budget. */
     private static final int STEP_BYTES = 65_536;
 
-    /** JSON in UTF-8. */
     public static final MediaType JSON = MediaType.APPLICATION_JSON_TYPE.withCharset("utf-8");
 
     private static final String SEND_JSON = "Send JSON in UTF-8, with the header Content-Type: application/json.";
@@ -57,19 +54,19 @@ public class RequestBodies {
         this.vertx = vertx;
     }
 
-    /** Reads JSON without records, of at most 64 KiB, as {@link #read} does. */
+    /** Reads JSON without records, of at most 64 KiB. See {@link #read}. */
     public <T> Uni<T> readCommand(HttpServerRequest request, Object caller, Function<byte[], Uni<T>> answer) {
         return read(request, JSON, SEND_JSON, MAX_COMMAND_BYTES, caller, answer);
     }
 
     /**
-     * Reads a whole body and makes an answer from it. Its memory is held until the answer is made.
+     * Holds the memory of the body until the answer is made.
      *
-     * @param type the required media type; a wildcard accepts any, and none
-     * @param otherwise the advice if it is another one
-     * @param caller the owner of the memory: a project's id, or something else that identifies the caller
-     * @return fails with {@code unsupported-media-type}, with {@code body-too-large} as soon as the limit is exceeded, with
-     *     {@code overloaded} if there is no memory for it, with {@code body-too-slow} or with {@code malformed-encoding}
+     * @param type a wildcard accepts any, and none
+     * @param otherwise the advice if the type is another one
+     * @param caller the owner of the memory, such as a project's id
+     * @return fails with {@code unsupported-media-type}, {@code body-too-large} as soon as the limit is exceeded,
+     *     {@code overloaded} without memory, {@code body-too-slow} or {@code malformed-encoding}
      */
     public <T> Uni<T> read(
             HttpServerRequest request,
@@ -99,17 +96,16 @@ public class RequestBodies {
                 .invoke(whole.held::close);
     }
 
-    /** The body of a request, to be read as it streams in. */
     public BodyParts parts(HttpServerRequest request) {
         return new BodyParts(request, vertx.getOrCreateContext(), watch, config);
     }
 
-    /** The memory of a body that streams in: at most {@code most} bytes of it are held at a time. */
+    /** @param most the bytes held at a time */
     public BodyMemory memory(Object caller, long most) {
         return new BodyMemory(memory, caller, most);
     }
 
-    /** The memory of one body, taken in steps as it arrives. */
+    /** Takes memory in steps as the body arrives. */
     public static final class BodyMemory implements AutoCloseable {
         private final MemoryBudget memory;
         private final Object caller;
@@ -124,7 +120,7 @@ public class RequestBodies {
             this.most = most;
         }
 
-        /** Takes the memory for this many bytes; false if there is not enough. */
+        /** False if there is not enough memory. */
         public synchronized boolean cover(long bytes) {
             if (covered >= Math.min(bytes, most)) {
                 return true;
@@ -153,7 +149,6 @@ public class RequestBodies {
         }
     }
 
-    /** A body that is being gathered. */
     private static final class Whole {
         final CompletableFuture<byte[]> body = new CompletableFuture<>();
         final BodyMemory held;
@@ -205,7 +200,6 @@ public class RequestBodies {
         }
     }
 
-    /** The failure if there is no memory for a body. */
     public static NoMemoryException noMemory() {
         return new NoMemoryException(
                 "There is no memory for this body at the moment, or not for another one from this caller. Send it again"
@@ -213,9 +207,9 @@ public class RequestBodies {
     }
 
     /**
-     * Refuses a body of another media type. {@code @Consumes} would accept a missing media type, a wildcard, and any charset.
+     * Stricter than {@code @Consumes}, which accepts a missing type, a wildcard, and any charset.
      *
-     * @param wanted if one names a charset, the body may not name another one
+     * @param wanted the body may not name another charset than these
      * @param otherwise the advice to the client
      * @throws ProblemException {@code unsupported-media-type}
      */

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The fields of a request's JSON object, read strictly, with all errors in them. */
+/** The fields of a request's JSON object, read strictly. Collects all errors. */
 public final class RequestFields {
 
     private static final ObjectReader JSON = JsonMapper.builder(JsonFactory.builder()
@@ -30,12 +30,7 @@ public final class RequestFields {
     private final String prefix;
     private final List<FieldError> errors;
 
-    /**
-     * Reads a body.
-     *
-     * @param known the fields that it may have
-     * @throws ProblemException {@code malformed-json}; {@code invalid-body} if it is not an object
-     */
+    /** @throws ProblemException {@code malformed-json}; {@code invalid-body} if it is not an object */
     public RequestFields(byte[] body, Set<String> known) {
         this(parse(body), "", new ArrayList<>(), known);
         if (!object.isObject()) {
@@ -82,28 +77,24 @@ public final class RequestFields {
         }
     }
 
-    /**
-     * The fields of an object within this one. Their errors are added here.
-     *
-     * @param known the fields that it may have
-     */
+    /** An object within this one. Its errors are added here. */
     public RequestFields object(String name, Set<String> known) {
         return new RequestFields(object.path(name), prefix + "/" + name, errors, known);
     }
 
-    /** Whether a field exists; it may be null. */
+    /** True for a null value, too. */
     public boolean has(String name) {
         return object.has(name);
     }
 
-    /** A field's value; null if it is left out or null. */
+    /** Null if the field is left out or null. */
     public @Nullable JsonNode get(String name) {
         JsonNode value = object.get(name);
         return value == null || value.isNull() ? null : value;
     }
 
     /**
-     * A field's text; null if it is left out or null. Adds an error if it is anything else.
+     * Null if the field is left out or null. Adds an error for anything but text.
      *
      * @param maxLength in characters
      * @param required whether it must exist and not be blank
@@ -125,21 +116,17 @@ public final class RequestFields {
         return text;
     }
 
-    /** Unlike {@link String#isBlank}, this counts non-breaking spaces and the next-line character as blank. */
+    /** Unlike {@link String#isBlank}, counts non-breaking spaces and the next-line character. */
     private static boolean isBlank(String text) {
         return text.codePoints().allMatch(c -> Character.isWhitespace(c) || Character.isSpaceChar(c) || c == '\u0085');
     }
 
-    /** Adds an error in a field, or in an element of it. */
+    /** @param path a field, or an element of it */
     public void wrong(String path, String detail) {
         errors.add(new FieldError(prefix + "/" + path, detail));
     }
 
-    /**
-     * Requires that there are no errors.
-     *
-     * @throws ProblemException {@code invalid-body}, with all errors
-     */
+    /** @throws ProblemException {@code invalid-body}, with all errors */
     public void requireValid() {
         if (!errors.isEmpty()) {
             throw new ProblemException(Problem.of(ProblemType.INVALID_BODY, "Some fields are wrong; errors names each.")

@@ -58,7 +58,6 @@ class RequestHead {
                 && request.headers().contains(HttpHeaders.EXPECT, CONTINUE, true);
     }
 
-    /** Tells a client that waits for it to send the body. */
     static void askForBody(HttpServerRequest request) {
         if (expectsContinue(request)) {
             request.response().headers().remove(HttpHeaders.CONNECTION);

@@ -8,21 +8,17 @@ import java.util.regex.Pattern;
 /** The parameters of a request, read strictly: a mistyped filter must not select everything. */
 public final class RequestParameters {
 
-    /** Names of sequences, streams and alerts. The schema accepts the same. */
+    /** The schema accepts the same. */
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,128}");
 
     private RequestParameters() {}
 
-    /** Whether a sequence, a stream or an alert may have this name. */
+    /** For sequences, streams and alerts. */
     public static boolean isName(String name) {
         return NAME.matcher(name).matches();
     }
 
-    /**
-     * Refuses an impossible name.
-     *
-     * @throws ProblemException {@code invalid-parameter}
-     */
+    /** @throws ProblemException {@code invalid-parameter} */
     public static void requireName(String name) {
         if (!isName(name)) {
             throw invalid("name", "It has 1 to 128 letters, digits, dots, hyphens and underscores.");
@@ -50,7 +46,6 @@ public final class RequestParameters {
         }
     }
 
-    /** The problem of a parameter that cannot be used. */
     public static ProblemException invalid(String name, String detail) {
         return new ProblemException(
                 Problem.of(ProblemType.INVALID_PARAMETER, "The parameter \"" + name + "\" cannot be used: " + detail)

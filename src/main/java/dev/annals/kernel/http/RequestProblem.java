@@ -5,21 +5,21 @@ import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The problem of a request, stored for the log and the metrics of requests. */
+/** The problem of a request, stored for its log and metrics. */
 public final class RequestProblem {
 
     private static final String KEY = RequestProblem.class.getName();
 
     private RequestProblem() {}
 
-    /** Stores the problem of a request. The first one counts. */
+    /** The first problem counts. */
     static void note(RoutingContext routing, Problem problem) {
         if (routing.get(KEY) == null) {
             routing.put(KEY, problem.type());
         }
     }
 
-    /** The type of the problem that answered a request, such as {@code queue-full}. */
+    /** The type, such as {@code queue-full}. */
     public static Optional<String> of(RoutingContext routing) {
         @Nullable ProblemType type = routing.get(KEY);
         return Optional.ofNullable(type)

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** All resource methods that the service has, from their annotations. */
+/** All resource methods of the service, from their annotations. */
 @Singleton
 public final class ResourceMethods {
 
@@ -26,17 +26,10 @@ public final class ResourceMethods {
 
     private final List<ResourceMethod> all;
 
-    /**
-     * A method of a resource.
-     *
-     * @param httpMethod such as {@code GET}
-     * @param path the template of its address, such as {@code /v1/projects/{project}}
-     */
+    /** @param path a template such as {@code /v1/projects/{project}} */
     public record ResourceMethod(String httpMethod, String path, Method method) {}
 
-    // This works in native executables, too: Quarkus registers the declared methods of resources for reflection, as
-    // filters may
-    // ask for the method of a request.
+    // Works in native executables, too: Quarkus registers the declared methods of resources for reflection.
     ResourceMethods(BeanManager beans) {
         all = beans.getBeans(Object.class, Any.Literal.INSTANCE).stream()
                 .map(Bean::getBeanClass)
@@ -45,12 +38,11 @@ public final class ResourceMethods {
                 .toList();
     }
 
-    /** The methods of all resources, in no order. */
+    /** In no order. */
     public List<ResourceMethod> all() {
         return all;
     }
 
-    /** The methods of one resource. */
     public static Stream<ResourceMethod> of(Class<?> resource) {
         return Arrays.stream(resource.getDeclaredMethods())
                 .flatMap(method -> HTTP_METHODS.entrySet().stream()
@@ -58,7 +50,6 @@ public final class ResourceMethods {
                         .map(http -> new ResourceMethod(http.getValue(), path(method), method)));
     }
 
-    /** The template of a resource method's address. */
     public static String path(Method method) {
         String base = method.getDeclaringClass().getAnnotation(Path.class).value();
         Path path = method.getAnnotation(Path.class);

@@ -12,7 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Timestamps in the form of RFC 3339, in the years and to the precision of PostgreSQL. */
+/** Timestamps of RFC 3339, in the years and to the precision of PostgreSQL. */
 public final class Timestamps {
 
     private static final int SHORTEST = "0001-01-01T00:00:00Z".length();
@@ -21,16 +21,15 @@ public final class Timestamps {
             LocalDateTime.of(9999, 12, 31, 23, 59, 59).toEpochSecond(ZoneOffset.UTC);
     private static final int MAX_FRACTION_DIGITS = 9;
 
-    /** A date, and an optional time. */
     private static final Pattern INPUT = Pattern.compile(
             "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\\.[0-9]{1,9})?)?([Zz]|[+ -][0-9]{2}:[0-9]{2})?)?");
 
     private Timestamps() {}
 
     /**
-     * Reads the times that people and tools write. In addition to {@link #parse}, it accepts a space in place of the {@code T}
-     * (RFC 3339, section 5.6); a time without seconds or offset, as HTML's {@code datetime-local} has it, in UTC; and a date
-     * alone, as its midnight in UTC. A space in place of a {@code +} counts as one: URLs often lack the escape.
+     * Reads the times that people and tools write. In addition to {@link #parse}, it accepts a space in place of {@code T} (RFC
+     * 3339, section 5.6); a UTC time without seconds or offset, as HTML's {@code datetime-local} has it; a date alone, as its
+     * midnight in UTC; and a space in place of {@code +}, as URLs often lack the escape.
      *
      * @return in UTC; null if the text is anything else, or outside the years 0001 to 9999
      */
@@ -46,8 +45,8 @@ public final class Timestamps {
     }
 
     /**
-     * Reads {@code YYYY-MM-DDThh:mm:ss[.fraction](Z|±hh:mm)}. The fraction has up to nine digits; those beyond microseconds are
-     * dropped. A leap second, second 60 at the end of June or December in UTC, becomes the next second, as in PostgreSQL.
+     * Reads {@code YYYY-MM-DDThh:mm:ss[.fraction](Z|±hh:mm)}. Drops digits beyond microseconds. A leap second becomes the next
+     * second, as in PostgreSQL.
      *
      * @return in UTC; null if the text is anything else, or outside the years 0001 to 9999
      */
@@ -86,8 +85,8 @@ public final class Timestamps {
     }
 
     /**
-     * Writes {@code YYYY-MM-DDThh:mm:ss.ffffffZ}, always 27 characters. A year outside 0000 to 9999, which only plain
-     * SQL can store, is written with a sign, as ISO 8601 has it.
+     * Writes {@code YYYY-MM-DDThh:mm:ss.ffffffZ}, always 27 characters. A year outside 0000 to 9999, which only plain SQL can
+     * store, has a sign, as in ISO 8601.
      */
     public static String format(OffsetDateTime timestamp) {
         OffsetDateTime utc = timestamp.getOffset().equals(ZoneOffset.UTC)
@@ -148,7 +147,7 @@ public final class Timestamps {
         return value >= 0 && value <= highest;
     }
 
-    /** Seconds east of UTC; {@link Integer#MIN_VALUE} unless exactly one offset ends the text. */
+    /** {@link Integer#MIN_VALUE} unless exactly one offset ends the text. */
     private static int offsetSeconds(String text, int at) {
         if (at >= text.length()) {
             return Integer.MIN_VALUE;
@@ -177,7 +176,7 @@ public final class Timestamps {
         return micros;
     }
 
-    /** The decimal number in these characters; -1 if one is not a digit. */
+    /** -1 if a character is no digit. */
     private static int number(String text, int from, int to) {
         int number = 0;
         for (int i = from; i < to; i++) {

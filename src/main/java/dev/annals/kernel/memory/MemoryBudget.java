@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Limits the memory of bodies, pages and answers held at one time, by all callers together and by each.
  *
- * <p>Code takes the memory before it reads, and returns it once the request is answered. If there is not enough, {@link
- * #tryTake} refuses, and {@link #take} waits in turn for a while. A caller at its own limit delays no others.
+ * <p>Code takes the memory before it reads, and returns it once the request is answered. If there is not enough,
+ * {@link #tryTake} refuses, and {@link #take} waits in turn for a while. A caller at its own limit delays no others.
  */
 @ApplicationScoped
 public class MemoryBudget {
@@ -34,11 +34,11 @@ public class MemoryBudget {
     private final int maxWaiting;
     private final Duration maxWait;
 
-    /** The rest is for other objects of requests, such as parsed records on their way to the database. */
+    /** The rest is for other objects, such as parsed records on their way to the database. */
     private static final int HEAP_PERCENT = 35;
-    /** The memory for one JSON body of 16 MiB. */
+    /** For one JSON body of 16 MiB. */
     private static final long LARGEST_BODY = 67_108_864;
-    /** Waiting requests take little memory; behind more of them, a client gives up. */
+    /** Behind more waiting requests, a client gives up. */
     private static final int MAX_WAITING = 1_024;
 
     private final AtomicLong held = new AtomicLong();
@@ -62,7 +62,7 @@ public class MemoryBudget {
         metrics.gauge("annals.memory.held.bytes", held);
     }
 
-    /** A request that waits for memory. Its fields are guarded by {@link #waiters}. */
+    /** Its fields are guarded by {@link #waiters}. */
     private static final class Waiter {
         final Object holder;
         final long bytes;
@@ -83,26 +83,22 @@ public class MemoryBudget {
         }
     }
 
-    /** The most bytes of all holders together. */
+    /** For all holders together. */
     public long limit() {
         return limit;
     }
 
-    /** The most bytes of one holder. */
     public long holderLimit() {
         return holderLimit;
     }
 
-    /** The bytes that are held. */
     public long held() {
         return held.get();
     }
 
     /**
-     * Takes memory if there is enough, for this holder and for all.
-     *
      * @param holder the owner, such as a project's id
-     * @return whether it was taken; then {@link #give} must follow
+     * @return true if it was taken; {@link #give} must follow
      */
     public boolean tryTake(Object holder, long bytes) {
         boolean[] taken = {false};
@@ -115,7 +111,6 @@ public class MemoryBudget {
         return taken[0];
     }
 
-    /** Returns memory. */
     public void give(Object holder, long bytes) {
         if (bytes == 0) {
             return;
@@ -130,17 +125,16 @@ public class MemoryBudget {
         }
     }
 
-    /** Like {@link #tryTake}, for memory that is returned by closing it; null if there is not enough. */
+    /** Null if there is not enough. */
     public @Nullable Reservation tryReserve(Object holder, long bytes) {
         return tryTake(holder, bytes) ? new Reservation(this, holder, bytes) : null;
     }
 
     /**
-     * Takes memory as soon as there is enough. Requests are served in their order, except that none waits for a holder that is
-     * at its own limit.
+     * Takes memory as soon as there is enough. Requests are served in order, but none waits for a holder at its own limit.
      *
-     * @return to be closed by the caller, on its own context. Fails with {@link NoMemoryException} if it takes too long, if too
-     *     many wait, or if there will never be enough
+     * @return the caller closes it, on its own context. Fails with {@link NoMemoryException} if it takes too long, if too many
+     *     wait, or if there will never be enough
      */
     public Uni<Reservation> take(Object holder, long bytes) {
         return Uni.createFrom().deferred(() -> {
@@ -183,7 +177,6 @@ public class MemoryBudget {
         return false;
     }
 
-    /** Gives the free memory to the waiting requests, in turn. */
     private void serve() {
         List<Waiter> served = new ArrayList<>();
         synchronized (waiters) {
@@ -216,7 +209,7 @@ public class MemoryBudget {
         }
     }
 
-    /** Removes an abandoned request, and returns the memory that it may have been granted at the same moment. */
+    /** An abandoned request may have been granted memory at the same moment. */
     private void cancelled(Waiter waiter) {
         vertx.cancelTimer(waiter.timer);
         if (remove(waiter)) {

@@ -2,7 +2,7 @@ package dev.annals.kernel.memory;
 
 import java.io.Serial;
 
-/** There is no memory for a request now, or none for its holder. The message says what to do. */
+/** No memory for a request now, or none for its holder. The message advises the client. */
 public final class NoMemoryException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;

@@ -14,7 +14,7 @@ public final class Reservation implements AutoCloseable {
         this.bytes = bytes;
     }
 
-    /** Takes more memory if there is enough; not after {@link #close}. */
+    /** False if there is not enough, or after {@link #close}. */
     public synchronized boolean tryGrow(long more) {
         if (closed || !budget.tryTake(holder, more)) {
             return false;
@@ -23,12 +23,11 @@ public final class Reservation implements AutoCloseable {
         return true;
     }
 
-    /** Takes the memory that is missing to this many bytes, if there is enough; not after {@link #close}. */
+    /** Takes what is missing to this many bytes. False as {@link #tryGrow}. */
     public synchronized boolean tryGrowTo(long need) {
         return !closed && (need <= bytes || tryGrow(need - bytes));
     }
 
-    /** Returns the bytes beyond {@code need}. */
     public void shrinkTo(long need) {
         long less;
         synchronized (this) {
@@ -38,12 +37,11 @@ public final class Reservation implements AutoCloseable {
         budget.give(holder, less);
     }
 
-    /** The bytes that it holds. */
     public synchronized long bytes() {
         return bytes;
     }
 
-    /** Returns all of it. A second call has no effect. */
+    /** A second call has no effect. */
     @Override
     public void close() {
         shrinkTo(0);

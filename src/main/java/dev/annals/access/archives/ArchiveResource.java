@@ -21,7 +21,7 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 
-/** Descriptions of archives over HTTP, at {@code /v1/projects/{project}/archives}. The files are elsewhere. */
+/** Descriptions of archives, at {@code /v1/projects/{project}/archives}. The files are elsewhere. */
 @Path("/v1/projects/{project}/archives")
 @Produces(MediaType.APPLICATION_JSON)
 public class ArchiveResource {
@@ -38,7 +38,6 @@ public class ArchiveResource {
         this.commands = commands;
     }
 
-    /** Lists a project's archives in the order of their records. */
     @GET
     @Requires(Scope.AUDIT)
     public Uni<Response> listArchives(@PathParam("project") String project, @Context UriInfo uri) {
@@ -48,7 +47,7 @@ public class ArchiveResource {
                 .map(listed -> listed.answer("archives", SIZE, archive -> archive::write));
     }
 
-    /** Records an archive that the caller has written and checked. The request may be repeated. */
+    /** The request may be repeated. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Scope.ADMIN)

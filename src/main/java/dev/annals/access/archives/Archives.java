@@ -38,13 +38,10 @@ class Archives {
     }
 
     /**
-     * A file with records of a project.
+     * A file with records of a project, outside the service.
      *
-     * @param first the sequence id of its first record
-     * @param last the sequence id of its last record
-     * @param fileName chosen by the caller
-     * @param bytes the length of the file
-     * @param sha256 of the file, in hexadecimal
+     * @param first a sequence id, like {@code last}
+     * @param sha256 in hexadecimal
      */
     record Archive(
             UUID id, long first, long last, String fileName, long bytes, String sha256, OffsetDateTime createdAt) {
@@ -73,11 +70,7 @@ class Archives {
         }
     }
 
-    /**
-     * {@code {"first_sequence_id": 1, "last_sequence_id": 256, "file_name": "…", "bytes": 4711, "sha256": "…"}}.
-     *
-     * @param sha256 of the file, in hexadecimal
-     */
+    /** {@code {"first_sequence_id": 1, "last_sequence_id": 256, "file_name": "…", "bytes": 4711, "sha256": "…"}}. */
     record NewArchive(long first, long last, String fileName, long bytes, String sha256) {
 
         static NewArchive read(byte[] body) {
@@ -112,7 +105,7 @@ class Archives {
         return part.read(LIST_ARCHIVES.bind("project_id", project.id()), pool, Archive::of, Archive::id);
     }
 
-    /** Records an archive once. Its records may expire from then on. */
+    /** The archive's records may expire from then on. */
     Uni<Archive> note(Project project, NewArchive made, Actor actor) {
         return Projects.run(
                         NOTE_ARCHIVE

@@ -7,15 +7,12 @@ import java.util.Optional;
  * A network such as {@code 192.0.2.0/24} or {@code 2001:db8::/32}.
  *
  * @param network its first address: 4 bytes, or 16
- * @param prefix the number of bits that its addresses share
+ * @param prefix in bits
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
 public record AddressRange(byte[] network, int prefix) {
 
-    /**
-     * Parses a network in the form of PostgreSQL's {@code cidr}. A single address is a network of its own, and a network of IPv4
-     * addresses mapped to IPv6 is an IPv4 network.
-     */
+    /** Parses PostgreSQL's {@code cidr}. A single address is a network, and mapped IPv4 is IPv4. */
     public static Optional<AddressRange> parse(String text) {
         int slash = text.indexOf('/');
         byte[] network = bytes(slash < 0 ? text : text.substring(0, slash));
@@ -37,12 +34,11 @@ public record AddressRange(byte[] network, int prefix) {
         return Optional.of(range);
     }
 
-    /** The network as PostgreSQL's {@code cidr} reads it. */
+    /** In the form of PostgreSQL's {@code cidr}. */
     public String text() {
         return IpAddress.format(network) + "/" + prefix;
     }
 
-    /** True if the network includes this address. */
     public boolean contains(String address) {
         byte[] bytes = bytes(address);
         if (bytes.length != network.length) {

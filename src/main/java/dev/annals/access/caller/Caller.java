@@ -18,14 +18,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The sender of a request: a token of the service, or an identity of the OpenID provider.
  *
- * @param projectId the token's project
  * @param token the id of the token or identity; null for the configured admin token
  * @param closed true if the project accepts no more records
- * @param allowedAddresses networks that may use the token; empty for all
- * @param projectLimits shared by all tokens of the project
- * @param tokenLimits of this token
- * @param view the records that its viewer link shows; null for other tokens
- * @param entry the identity's token; null for tokens of the service
+ * @param allowedAddresses empty for all
+ * @param view the records that a viewer link shows; null for other tokens
+ * @param entry null for tokens of the service
  */
 public record Caller(
         UUID projectId,
@@ -43,43 +40,39 @@ public record Caller(
      * An identity's token of the OpenID provider.
      *
      * @param subject the identity's name at the provider
-     * @param grants the grants that open the project to it
-     * @param expiresAt the end of the token
+     * @param grants those that open the project to it
      */
     public record Entry(String issuer, String subject, Set<UUID> grants, Instant expiresAt) {}
 
-    /** The name of the request property that holds the address. */
+    /** The request property with the address. */
     public static final String ADDRESS = "annals.caller.address";
 
-    /** The caller of an operation that {@link Requires} a token. */
     public static Caller of(ContainerRequestContext request) {
         return (Caller) Objects.requireNonNull(request.getProperty(PROPERTY), "the operation requires no token");
     }
 
-    /** Attaches this caller to a request, which may still be refused. */
+    /** The request may still be refused. */
     public void noteIn(RoutingContext request) {
         request.put(PROPERTY, this);
     }
 
-    /** The caller of a request, once its token was checked. */
+    /** Empty until the token was checked. */
     public static Optional<Caller> ofRequest(RoutingContext request) {
         return Optional.ofNullable(request.<@Nullable Caller>get(PROPERTY));
     }
 
-    /** The address of a request's client. */
     public static String addressOf(ContainerRequestContext request) {
         Object property = Objects.requireNonNull(request.getProperty(ADDRESS), "the operation requires no token");
         return ((Supplier<?>) property).get().toString();
     }
 
-    /** The answer to an append to a closed project. */
     public static ProblemException projectClosed() {
         return new ProblemException(
                 ProblemType.PROJECT_CLOSED,
                 "The project of this token is closed and accepts no more records. Append to another project.");
     }
 
-    /** The key of the token, or of the identity in this project. Limits and ends apply to it. */
+    /** Limits and ends apply to the token, or to the identity in this project. */
     @Override
     public UUID key() {
         UUID id = tokenId();
@@ -90,7 +83,7 @@ public record Caller(
                         id.getLeastSignificantBits() ^ projectId.getLeastSignificantBits());
     }
 
-    /** The id of the token or identity. Only the configured admin token has none; it neither appends nor redacts. */
+    /** Only the configured admin token has no id; it neither appends nor redacts. */
     public UUID tokenId() {
         if (token == null) {
             throw new IllegalStateException("the configured admin token has no id");
@@ -98,7 +91,7 @@ public record Caller(
         return token;
     }
 
-    /** True if the token's scopes include this one. Audit includes read; admin includes audit and stream. */
+    /** Audit includes read; admin includes audit and stream. */
     public boolean may(Scope scope) {
         return switch (scope) {
             case READ -> scopes.contains(Scope.READ) || may(Scope.AUDIT);
@@ -109,13 +102,12 @@ public record Caller(
         };
     }
 
-    /** This caller with new limits. */
     public Caller withLimits(Limits ofProject, Limits ofToken) {
         return new Caller(projectId, scopes, token, closed, allowedAddresses, ofProject, ofToken, view, entry);
     }
 
     /**
-     * Refuses a viewer link an operation that would show other records.
+     * Refuses a viewer link, which may not see other records.
      *
      * @throws ProblemException {@code forbidden}
      */

@@ -6,8 +6,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * The scope that a token needs for an operation. An annotation on a class applies to its methods without one. The service does not
- * start with an operation that has none.
+ * The scope that an operation needs. An annotation on a class applies to its methods without one. The service does not start if
+ * an operation has none.
  *
  * <p>{@code @Requires} without a scope accepts every token except a viewer link's.
  */
@@ -18,9 +18,9 @@ public @interface Requires {
     /** One scope, or none. {@link Caller#may} says which scopes include others. */
     Scope[] value() default {};
 
-    /** False: anyone may call the operation, and it has no {@link Caller}. */
+    /** False: anyone may call, and there is no {@link Caller}. */
     boolean token() default true;
 
-    /** False: an identity of the OpenID provider need not name a project. */
+    /** False: an identity of the provider need not name a project. */
     boolean project() default true;
 }

@@ -8,33 +8,33 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** The scopes of tokens. Only tokens of the project {@code annals} have {@link #AUDIT} and {@link #ADMIN}, and they have no others. */
+/**
+ * The scopes of tokens. Only tokens of the project {@code annals} have {@link #AUDIT} and {@link #ADMIN}, and they have no
+ * others.
+ */
 public enum Scope {
-    /** Reading a project's feed. */
     READ,
-    /** Appending to a project's feed, and drawing values of its sequences. */
+    /** Includes drawing values of sequences. */
     WRITE,
-    /** Defining a project's sequences, and deleting them for good. */
+    /** Defining sequences, and deleting them for good. */
     SEQUENCE,
-    /** Redacting fields of a project's records. */
     REDACT,
-    /** Creating viewer links to a project's records. */
+    /** Creating viewer links. */
     LINK,
-    /** Sending a project's records to other systems by streams, and counting them by alerts. */
+    /** Streams and alerts. */
     STREAM,
-    /** Reading the records of {@link Caller#view}. A viewer link's token has this scope alone. */
+    /** Reading {@link Caller#view}: the only scope of a viewer link. */
     VIEW,
-    /** Reading the administration's feed, and listing projects and tokens. */
+    /** Reading the administration's feed, projects and tokens. */
     AUDIT,
-    /** Administering projects and tokens; includes {@link #AUDIT}. */
+    /** Includes {@link #AUDIT}. */
     ADMIN;
 
-    /** The scope's name in JSON and in the database. */
+    /** In JSON and in the database. */
     public String text() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** True if only tokens of the project {@code annals} have it. */
     public boolean isOfAdministration() {
         return this == AUDIT || this == ADMIN;
     }
@@ -45,7 +45,6 @@ public enum Scope {
                 .findFirst();
     }
 
-    /** Reads the scopes of a new token or grant from the member {@code scopes}. */
     public static Set<Scope> read(RequestFields fields) {
         Set<Scope> scopes = EnumSet.noneOf(Scope.class);
         JsonNode value = fields.get("scopes");

@@ -3,7 +3,7 @@ package dev.annals.access.caller;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records that a viewer link shows: those of an actor, of a subject, or of both.
+ * The records that a viewer link shows.
  *
  * @param actorId null for any
  * @param subjectId null for any
@@ -16,7 +16,6 @@ public record View(@Nullable String actorId, @Nullable String subjectId) {
         }
     }
 
-    /** True if the link shows records with these ids. */
     public boolean shows(@Nullable String actor, @Nullable String subject) {
         return (actorId == null || actorId.equals(actor)) && (subjectId == null || subjectId.equals(subject));
     }

@@ -23,7 +23,7 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.UUID;
 
-/** Grants over HTTP, at {@code /v1/projects/{project}/grants}. */
+/** Grants, at {@code /v1/projects/{project}/grants}. */
 @Path("/v1/projects/{project}/grants")
 @Produces(MediaType.APPLICATION_JSON)
 public class GrantResource {
@@ -40,7 +40,7 @@ public class GrantResource {
         this.commands = commands;
     }
 
-    /** Lists a project's grants, revoked ones too, in the order in which they were made. */
+    /** Lists revoked ones, too, in the order in which they were made. */
     @GET
     @Requires(Scope.AUDIT)
     public Uni<Response> listGrants(@PathParam("project") String project, @Context UriInfo uri) {
@@ -50,7 +50,6 @@ public class GrantResource {
                 .map(listed -> listed.answer("grants", SIZE, grant -> grant::write));
     }
 
-    /** Opens a project to the identities with a claim. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Scope.ADMIN)
@@ -66,7 +65,7 @@ public class GrantResource {
                 .map(made -> JsonBody.answer(Response.Status.CREATED, SIZE, made::write));
     }
 
-    /** Revokes a grant, which stays in the list. The request may be repeated. */
+    /** The grant stays in the list. The request may be repeated. */
     @DELETE
     @Path("/{id}")
     @Requires(Scope.ADMIN)

@@ -51,7 +51,6 @@ class IdentityGrants {
     /**
      * Opens a project to the identities with a claim.
      *
-     * @param issuer the provider whose tokens count
      * @param limits of each identity by itself
      * @param revokedAt null while it is in force
      */
@@ -137,7 +136,7 @@ class IdentityGrants {
             @Nullable String description,
             Limits limits) {
 
-        /** The limit of issuers and of values of claims. */
+        /** For issuers and values of claims. */
         private static final int MAX_TEXT = 1_024;
 
         static NewGrant read(byte[] body) {
@@ -164,7 +163,6 @@ class IdentityGrants {
                 LIST_IDENTITY_GRANTS.bind("project_id", project.id()), pool, IdentityGrant::of, IdentityGrant::id);
     }
 
-    /** Opens a project to the identities with a claim. */
     Uni<IdentityGrant> make(Project project, NewGrant asked, Actor actor) {
         String issuer = asked.issuer() != null ? asked.issuer() : provider.issuer();
         if (issuer == null) {
@@ -187,7 +185,7 @@ class IdentityGrants {
                 .chain(() -> find(project, id));
     }
 
-    /** Revokes a grant. A revoked grant stays revoked. */
+    /** A revoked grant stays revoked. */
     Uni<Void> revoke(Project project, UUID id, Actor actor) {
         return run(REVOKE_IDENTITY_GRANT.bind("project_id", project.id()).bind("id", id), actor)
                 .replaceWithVoid();

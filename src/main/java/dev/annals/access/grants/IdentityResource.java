@@ -25,7 +25,7 @@ public class IdentityResource {
         this.grants = grants;
     }
 
-    /** Lists identities in the order of their ids. */
+    /** In the order of their ids. */
     @GET
     @Requires(Scope.AUDIT)
     public Uni<Response> listIdentities(@Context UriInfo uri) {

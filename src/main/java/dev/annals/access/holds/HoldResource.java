@@ -21,7 +21,7 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 
-/** Legal holds over HTTP, at {@code /v1/projects/{project}/holds}. */
+/** Legal holds, at {@code /v1/projects/{project}/holds}. */
 @Path("/v1/projects/{project}/holds")
 @Produces(MediaType.APPLICATION_JSON)
 public class HoldResource {
@@ -38,7 +38,7 @@ public class HoldResource {
         this.commands = commands;
     }
 
-    /** Lists a project's holds, lifted ones too, in the order in which they were set. */
+    /** Lists lifted ones, too, in the order in which they were set. */
     @GET
     @Requires(Scope.AUDIT)
     public Uni<Response> listHolds(@PathParam("project") String project, @Context UriInfo uri) {
@@ -48,7 +48,6 @@ public class HoldResource {
                 .map(listed -> listed.answer("holds", SIZE, hold -> hold::write));
     }
 
-    /** Sets a hold. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Scope.ADMIN)
@@ -64,7 +63,7 @@ public class HoldResource {
                 .map(hold -> JsonBody.answer(Response.Status.CREATED, SIZE, hold::write));
     }
 
-    /** Lifts a hold, which stays in the list. The request may be repeated. */
+    /** The hold stays in the list. The request may be repeated. */
     @POST
     @Path("/{id}/lift")
     @Consumes(MediaType.APPLICATION_JSON)

@@ -29,7 +29,7 @@ class Holds {
     private static final Sql SET_HOLD = Sql.named("access/holds/set_hold");
     private static final Sql LIFT_HOLD = Sql.named("access/holds/lift_hold");
     private static final int MAX_REASON = 1_024;
-    /** The limit of actors' and subjects' ids in records. */
+    /** As in records. */
     private static final int MAX_ID = 1_024;
 
     private final Pool pool;
@@ -41,10 +41,9 @@ class Holds {
     }
 
     /**
-     * A legal hold. It stops the redaction of the records that it covers, and the retention of its project.
+     * Stops the redaction of the records that it covers, and the retention of its project. Without actor and subject it covers
+     * all.
      *
-     * @param actorId covers this actor's records; null for all records, or those of a subject
-     * @param subjectId covers the records about this subject; null for all records, or those of an actor
      * @param liftedAt null while it is in force
      */
     record Hold(
@@ -105,7 +104,6 @@ class Holds {
         }
     }
 
-    /** The reason in {@code {"reason": "…"}}. */
     static String readReason(byte[] body) {
         RequestFields fields = new RequestFields(body, Set.of("reason"));
         String reason = fields.text("reason", MAX_REASON, true);
@@ -117,7 +115,7 @@ class Holds {
         return part.read(LIST_HOLDS.bind("project_id", project.id()), pool, Hold::of, Hold::id);
     }
 
-    /** Sets a hold. Records that it covers cannot be redacted once the answer arrives. */
+    /** Records that it covers cannot be redacted once the answer arrives. */
     Uni<Hold> set(Project project, NewHold asked, Actor actor) {
         UUID id = guids.next();
         return Projects.run(
@@ -131,7 +129,7 @@ class Holds {
                 .chain(() -> find(project, id));
     }
 
-    /** Lifts a hold. A lifted hold stays lifted. */
+    /** A lifted hold stays lifted. */
     Uni<Hold> lift(Project project, UUID id, String reason, Actor actor) {
         return Projects.run(
                         LIFT_HOLD

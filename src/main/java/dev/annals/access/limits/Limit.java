@@ -6,15 +6,12 @@ import java.util.Optional;
 
 /** The kinds of limits of projects and tokens. Each instance of the service counts on its own. */
 public enum Limit {
-    /** Records appended. */
     RECORDS_PER_SECOND("records", "records", 1, 1_000_000),
-    /** Bytes of records appended, after decompression. */
+    /** After decompression. */
     BYTES_PER_SECOND("bytes", "content-bytes", 1, 1_000_000_000),
-    /** Requests of all kinds. */
     REQUESTS_PER_SECOND("requests", "requests", 1, 1_000_000),
     /** Open streams and waiting long polls. */
     STREAMS("streams", "concurrent-requests", 0, 1_000_000),
-    /** Running exports. */
     EXPORTS("exports", "concurrent-requests", 0, 1_000_000);
 
     private final String noun;
@@ -29,17 +26,17 @@ public enum Limit {
         this.most = most;
     }
 
-    /** The name in JSON and in the database. */
+    /** In JSON and in the database. */
     public String text() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** The counted thing, in names of policies and messages. */
+    /** In names of policies and messages. */
     String noun() {
         return noun;
     }
 
-    /** The unit in {@code RateLimit-Policy}. */
+    /** In {@code RateLimit-Policy}. */
     String unit() {
         return unit;
     }
@@ -52,7 +49,7 @@ public enum Limit {
         return most;
     }
 
-    /** True for a rate, false for a number at a time. */
+    /** False for a number at a time. */
     boolean isRate() {
         return this != STREAMS && this != EXPORTS;
     }

@@ -5,22 +5,19 @@ import java.util.UUID;
 /** A caller to which limits apply. */
 public interface Limited {
 
-    /** The name of the request property that holds it. */
+    /** The request property with the caller. */
     String PROPERTY = "annals.caller";
 
-    /** The project whose tokens share {@link #projectLimits}. */
+    /** Its tokens share {@link #projectLimits}. */
     UUID projectId();
 
-    /** The token, or the identity in its project, to which {@link #tokenLimits} apply. */
+    /** The token, or the identity in its project. */
     UUID key();
 
-    /** The limits that all tokens of the project share. */
     Limits projectLimits();
 
-    /** The limits of this token alone. */
     Limits tokenLimits();
 
-    /** True if the project or the token has limits. */
     default boolean isLimited() {
         return !projectLimits().isEmpty() || !tokenLimits().isEmpty();
     }

@@ -19,10 +19,8 @@ import org.jspecify.annotations.Nullable;
 /** The limits of a project or a token. A limit without a value is not applied. */
 public record Limits(Map<Limit, Long> values) {
 
-    /** No limits. */
     public static final Limits NONE = new Limits(Map.of());
 
-    /** The names of all limits. */
     public static final Set<String> NAMES =
             Arrays.stream(Limit.values()).map(Limit::text).collect(Collectors.toUnmodifiableSet());
 
@@ -34,7 +32,7 @@ public record Limits(Map<Limit, Long> values) {
         values = Map.copyOf(values);
     }
 
-    /** Reads limits from the database, and ignores those of later versions of the schema. */
+    /** Ignores limits of later versions of the schema. */
     public static Limits of(String json) {
         if (json.equals(NOTHING)) {
             return NONE;
@@ -51,13 +49,13 @@ public record Limits(Map<Limit, Long> values) {
         }
     }
 
-    /** A limit; null if there is none. */
+    /** Null without a limit. */
     @Nullable
     public Long of(Limit limit) {
         return values.get(limit);
     }
 
-    /** The more generous limit of each kind. A kind that one of both does not limit has none. */
+    /** The more generous limit of each kind, or none if one has none. */
     public Limits orMore(Limits other) {
         Map<Limit, Long> more = new EnumMap<>(Limit.class);
         values.forEach((limit, value) -> {
@@ -73,7 +71,6 @@ public record Limits(Map<Limit, Long> values) {
         return values.isEmpty();
     }
 
-    /** As a JSON object. */
     public void write(JsonGenerator json) throws IOException {
         json.writeStartObject();
         for (Limit limit : Limit.values()) {
@@ -85,12 +82,11 @@ public record Limits(Map<Limit, Long> values) {
         json.writeEndObject();
     }
 
-    /** The JSON object as text. */
     public String toJson() {
         return new String(JsonBody.toBytes(SIZE, this::write), StandardCharsets.UTF_8);
     }
 
-    /** Reads {@code {"records_per_second": 100, …}}. A missing or null member is no limit. */
+    /** {@code {"records_per_second": 100, …}}. A missing or null member is no limit. */
     public static Limits read(byte[] body) {
         RequestFields fields = new RequestFields(body, NAMES);
         Limits limits = read(fields);
@@ -98,7 +94,7 @@ public record Limits(Map<Limit, Long> values) {
         return limits;
     }
 
-    /** Reads limits from an object with other members. */
+    /** Ignores other members. */
     public static Limits read(RequestFields fields) {
         Map<Limit, Long> values = new EnumMap<>(Limit.class);
         for (Limit limit : Limit.values()) {

@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
  * Keeps projects and tokens within their {@link Limits}.
  *
  * <p>A rate is a bucket that refills in one second. A request passes while the bucket is not empty, whatever its size, and may
- * leave a debt that later requests wait for. A batch larger than a second's allowance is therefore accepted once, and the average
- * stays within the rate.
+ * leave a debt that later requests wait for. A batch larger than a second's allowance is therefore accepted once, and the
+ * average stays within the rate.
  *
  * <p>Callers without limits and full buckets take no memory. Safe for any thread.
  */
@@ -55,18 +55,16 @@ public class Usage {
         this.vertx = vertx;
     }
 
-    /** For tests, with a clock of their own. */
+    /** For tests. */
     Usage(TimeMeter clock) {
         this.clock = clock;
         this.vertx = null;
     }
 
-    /** A project or a token, and the kind of limit. */
     private record Key(UUID whose, Limit limit) {}
 
     private record Metered(Bucket bucket, long rate) {}
 
-    /** A limit that applies to a caller. */
     private record Policy(Key key, boolean ofProject, long value) {
 
         String name() {
@@ -86,7 +84,7 @@ public class Usage {
         }
     }
 
-    /** Forgets the buckets that are full. */
+    /** Forgets full buckets. */
     void sweep() {
         rates.keySet()
                 .forEach(key -> rates.computeIfPresent(
@@ -94,16 +92,12 @@ public class Usage {
                         (same, metered) -> metered.bucket().getAvailableTokens() >= metered.rate() ? null : metered));
     }
 
-    /** The number of buckets in memory. */
+    /** For tests: the buckets in memory. */
     int size() {
         return rates.size();
     }
 
-    /**
-     * Counts a request.
-     *
-     * @throws ProblemException {@code limit-exceeded}
-     */
+    /** @throws ProblemException {@code limit-exceeded} */
     public void request(Limited caller) {
         if (caller.isLimited()) {
             List<Policy> policies = policies(caller, Limit.REQUESTS_PER_SECOND);
@@ -113,7 +107,7 @@ public class Usage {
     }
 
     /**
-     * Checks that the caller may append, before the size is known.
+     * Checks a caller before the size is known.
      *
      * @throws ProblemException {@code limit-exceeded}
      */
@@ -124,9 +118,9 @@ public class Usage {
     }
 
     /**
-     * Counts records before they are appended.
+     * Call this before the append.
      *
-     * @throws ProblemException {@code limit-exceeded}, and the records are not counted
+     * @throws ProblemException {@code limit-exceeded}, and nothing is counted
      */
     public void append(Limited caller, long records, long bytes) {
         if (caller.isLimited()) {
@@ -136,9 +130,9 @@ public class Usage {
     }
 
     /**
-     * Counts records that can wait.
+     * For records that can wait.
      *
-     * @return null if they may be appended now; otherwise the time to wait, and they are not counted
+     * @return null if they may be appended now; otherwise they are not counted
      */
     public @Nullable TooSoon appendInTurn(Limited caller, long records, long bytes) {
         if (caller.isLimited()) {
@@ -151,15 +145,15 @@ public class Usage {
         return null;
     }
 
-    /** A refusal for now: the time to wait, and the answer to a caller that does not wait. */
+    /** @param problem the answer to a caller that does not wait */
     public record TooSoon(Duration delay, ProblemException problem) {}
 
-    /** The smallest limit of this kind for a caller; {@link Long#MAX_VALUE} if it has none. */
+    /** {@link Long#MAX_VALUE} without a limit of this kind. */
     public static long most(Limited caller, Limit limit) {
         return policies(caller, limit).stream().mapToLong(Policy::value).min().orElse(Long.MAX_VALUE);
     }
 
-    /** Runs work within a limit on the number at a time. Fails with {@code limit-exceeded}. */
+    /** Limits the number at a time. Fails with {@code limit-exceeded}. */
     public <T> Uni<T> within(Limited caller, Limit limit, Uni<T> work) {
         return Uni.createFrom().deferred(() -> {
             Runnable leave = enter(caller, limit);
@@ -203,7 +197,6 @@ public class Usage {
         running.computeIfPresent(key, (same, count) -> count == 1 ? null : (Integer) (count - 1));
     }
 
-    /** Adds {@code RateLimit-Policy} and {@code RateLimit} to answers to callers with limits. */
     @ServerResponseFilter
     void addHeaders(ContainerRequestContext request, ContainerResponseContext response) {
         if (request.getProperty(Limited.PROPERTY) instanceof Limited caller && caller.isLimited()) {
@@ -274,7 +267,7 @@ public class Usage {
         return emptiest == null ? null : new TooSoon(Duration.ofNanos(longest), empty(emptiest, longest));
     }
 
-    /** Nanoseconds until the bucket has something left; 0 if it does now. */
+    /** In nanoseconds; 0 if the bucket has something left. */
     private long wait(Policy policy) {
         Metered metered = rates.get(policy.key());
         return metered == null

@@ -26,7 +26,7 @@ final class CachedFetch<T> {
     private final LongSupplier nanoTime;
 
     private volatile @Nullable Entry<T> entry;
-    /** When the last attempt failed; null if it did not. */
+    /** Null if the last attempt did not fail. */
     private volatile @Nullable Long failedAt;
 
     private @Nullable Uni<T> underWay;
@@ -44,8 +44,8 @@ final class CachedFetch<T> {
      * @param what for the log
      * @param fresh how long a value needs no fetch
      * @param outage how much longer it is usable while the provider is away
-     * @param interval from one attempt to the next
-     * @param nanoTime the clock, in nanoseconds
+     * @param interval between attempts
+     * @param nanoTime the clock
      */
     CachedFetch(
             String what,
@@ -63,8 +63,8 @@ final class CachedFetch<T> {
     }
 
     /**
-     * Returns the cached value if it is fresh and serves. Otherwise the caller waits for a fetch, whose value may not serve. If the
-     * fetch fails, a usable value that serves is returned.
+     * Returns a fresh cached value that serves, or else fetches one, which may not serve. If the fetch fails, a usable value
+     * that serves is returned.
      *
      * @return fails with {@link Missing}
      */
@@ -95,7 +95,7 @@ final class CachedFetch<T> {
                 : Uni.createFrom().item(known.value);
     }
 
-    /** During an outage no caller waits for a fetch. After two intervals without an attempt, the first one does. */
+    /** During an outage no caller waits for a fetch, except the first one after two intervals without an attempt. */
     private boolean isAway() {
         Long at = failedAt;
         return at != null && nanoTime.getAsLong() - at < 2 * interval;

@@ -9,9 +9,8 @@ import java.util.Map;
 /**
  * A token of the provider with a checked signature and checked claims.
  *
- * @param issuer the provider
- * @param subject the person or program that the provider vouches for
- * @param expiresAt its end, plus the clock skew
+ * @param subject the person or program
+ * @param expiresAt includes the clock skew
  */
 public record ProvenToken(String issuer, String subject, Instant expiresAt, JsonNode claims) {
 
@@ -20,13 +19,12 @@ public record ProvenToken(String issuer, String subject, Instant expiresAt, Json
     private static final int MAX_VALUE = 1_024;
     private static final int MAX_DEPTH = 3;
 
-    /** One of the values of a claim. */
     public record Claim(String name, String value) {}
 
     /**
-     * The claims that a grant can name: texts, whole numbers, and arrays of them. Names within objects are joined by dots; a backslash
-     * escapes a dot or a backslash in a name, so different claims have different names. A mail address counts only if the provider
-     * has verified it.
+     * The claims that a grant can name: texts, whole numbers, and arrays of them. Dots join the names within objects. A
+     * backslash escapes a dot or a backslash, so different claims have different names. A mail address counts only if the
+     * provider has verified it.
      */
     public List<Claim> texts() {
         List<Claim> texts = new ArrayList<>();
@@ -57,7 +55,7 @@ public record ProvenToken(String issuer, String subject, Instant expiresAt, Json
         }
     }
 
-    /** True if the text is not empty and PostgreSQL can store it. */
+    /** PostgreSQL can store it, and it is not empty. */
     static boolean isText(String text, int maxLength) {
         return !text.isEmpty()
                 && text.codePointCount(0, text.length()) <= maxLength

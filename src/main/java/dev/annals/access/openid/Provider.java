@@ -58,7 +58,7 @@ public class Provider {
     /** Headers that choose a key, or that this class does not implement. */
     private static final List<String> REFUSED_HEADERS = List.of("jwk", "jku", "x5u", "x5c", "crit", "b64", "zip");
 
-    /** In the year 9998: times in answers have four digits for the year. */
+    /** In the year 9998: years in answers have four digits. */
     private static final long LAST_SECOND = 253_370_764_800L;
 
     private static final int MOST_KEYS_TRIED = 4;
@@ -69,7 +69,7 @@ public class Provider {
         AlgorithmFactoryFactory.getInstance().getJwsAlgorithmFactory().registerAlgorithm(new Ed25519());
     }
 
-    /** The least time between two attempts to fetch keys, so that tokens with unknown keys cause no more. */
+    /** Tokens with unknown keys cause no more fetches. */
     private static final Duration KEY_INTERVAL = Duration.ofSeconds(10);
     /** A sign-in waits this long. */
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
@@ -123,36 +123,30 @@ public class Provider {
         return client;
     }
 
-    /** True if bearer tokens of the provider are accepted. */
     public boolean takesBearers() {
         return config.issuer().isPresent() && config.audience().isPresent();
     }
 
-    /** True if the viewer's sign-in is configured. */
     public boolean takesSignIns() {
         return config.issuer().isPresent() && config.clientId().isPresent();
     }
 
-    /** The issuer's URL; null without a provider. */
+    /** Null without a provider. */
     public @Nullable String issuer() {
         return config.issuer().orElse(null);
     }
 
-    /**
-     * Checks a bearer token.
-     *
-     * @return fails with {@link BadToken}, or with {@code unavailable} if the provider's keys cannot be fetched
-     */
+    /** @return fails with {@link BadToken}, or with {@code unavailable} without the provider's keys */
     public Uni<ProvenToken> bearer(String token) {
         return prove(token, config.audience().orElseThrow(), false);
     }
 
-    /** Checks the ID token of a viewer's session. Fails as {@link #bearer} does. */
+    /** For a viewer's session. Fails as {@link #bearer} does. */
     public Uni<ProvenToken> idToken(String token) {
         return prove(token, config.clientId().orElseThrow(), true);
     }
 
-    /** The provider's description of itself. Fails with {@code unavailable}. */
+    /** Fails with {@code unavailable}. */
     Uni<ProviderMetadata> metadata() {
         return metadata.get(any -> true).onFailure(CachedFetch.Missing.class).transform(failure -> away());
     }
@@ -192,7 +186,7 @@ public class Provider {
         }
     }
 
-    /** A token that does not count. The message tells its sender why. */
+    /** The message tells the sender why. */
     public static final class BadToken extends Exception {
 
         private static final long serialVersionUID = 1;

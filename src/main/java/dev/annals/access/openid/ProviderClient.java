@@ -39,10 +39,8 @@ final class ProviderClient {
                 .setConnectTimeout((int) limit.toMillis()));
     }
 
-    /** An answer of any status. */
     record Answer(int status, String body) {}
 
-    /** The provider gave no usable answer. */
     static final class NoAnswer extends Exception {
 
         private static final long serialVersionUID = 1;
@@ -60,7 +58,7 @@ final class ProviderClient {
         http.close();
     }
 
-    /** Fetches a body with the status 200. Fails with {@link NoAnswer}. */
+    /** Accepts only status 200. Fails with {@link NoAnswer}. */
     Uni<String> get(String url) {
         return call(HttpMethod.GET, url, null, Map.of())
                 .chain(answer -> answer.status == 200
@@ -68,11 +66,7 @@ final class ProviderClient {
                         : Uni.createFrom().failure(new NoAnswer("it answered with HTTP status " + answer.status)));
     }
 
-    /**
-     * Sends a form.
-     *
-     * @return fails with {@link NoAnswer}
-     */
+    /** @return fails with {@link NoAnswer} */
     Uni<Answer> post(String url, String form, Map<String, String> headers) {
         return call(HttpMethod.POST, url, form, headers);
     }

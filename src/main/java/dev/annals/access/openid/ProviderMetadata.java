@@ -8,9 +8,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The provider's metadata: OpenID Connect Discovery 1.0.
+ * OpenID Connect Discovery 1.0.
  *
- * @param jwksUri the address of its keys
  * @param authorizationEndpoint the sign-in page; null if it has none
  * @param tokenEndpoint redeems codes; null if it has none
  */
@@ -45,7 +44,7 @@ record ProviderMetadata(
         if (url.isEmpty()) {
             return null;
         }
-        // Endpoints may have a query; nothing else is allowed of them.
+        // Endpoints may have a query, and nothing else.
         if (!URL.matcher(url.replaceFirst("\\?[^\\s#]*$", "")).matches()) {
             throw new IllegalArgumentException("its " + name + " is neither https nor on this machine");
         }

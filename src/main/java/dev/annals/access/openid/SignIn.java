@@ -38,7 +38,6 @@ public class SignIn {
     private static final int MAX_CODE = 4_096;
     /** Browsers keep 4,096 bytes of a cookie, with its name and attributes. */
     private static final int MAX_ID_TOKEN = 3_800;
-    /** State, nonce and verifier. */
     private static final Pattern MEMORY = Pattern.compile("[\\w-]{43}\\.[\\w-]{43}\\.[\\w-]{43}");
 
     private static final ObjectReader JSON = JsonMapper.builder().build().reader();
@@ -65,31 +64,25 @@ public class SignIn {
     }
 
     /**
-     * A sign-in that has begun.
-     *
      * @param url the provider's page for the browser
-     * @param memory the text that this browser has to pass to {@link #finish}
+     * @param memory this browser passes it to {@link #finish}
      */
     public record Begun(String url, String memory) {}
 
-    /** A sign-in that has succeeded. */
     public record Done(String idToken, ProvenToken token) {}
 
-    /** The reason for which a sign-in failed. */
     public enum Failure {
         /** The person or the provider refused. */
         REFUSED,
         /** The browser has begun no sign-in, another one, or one too long ago. */
         UNKNOWN,
-        /** The provider cannot be reached. */
         AWAY,
-        /** The ID token is too long for a cookie. */
+        /** For a cookie. */
         TOO_LONG,
         /** The provider's answer is invalid. */
         BAD
     }
 
-    /** A sign-in that failed. */
     public static final class Failed extends Exception {
 
         private static final long serialVersionUID = 1;
@@ -101,23 +94,22 @@ public class SignIn {
             this.why = why;
         }
 
-        /** The reason. */
         public Failure why() {
             return why;
         }
     }
 
-    /** True if browsers reach the service by TLS. */
+    /** True if browsers use TLS. */
     public boolean isSecure() {
         return publicUrl != null && publicUrl.startsWith("https:");
     }
 
-    /** The viewer. */
+    /** The viewer's URL. */
     public String viewer() {
         return Objects.requireNonNull(publicUrl, "it is checked at the start") + "/";
     }
 
-    /** Begins a sign-in. Fails with {@code unavailable}. */
+    /** Fails with {@code unavailable}. */
     public Uni<Begun> begin() {
         String state = draw();
         String nonce = draw();
@@ -149,10 +141,8 @@ public class SignIn {
     }
 
     /**
-     * Finishes a sign-in.
-     *
      * @param memory from the browser's cookie; null if it has none
-     * @param state from the provider's redirect, like {@code code} and {@code issuer}; null if it has none
+     * @param state from the provider's redirect, as {@code code} and {@code issuer}; null if it has none
      * @return fails with {@link Failed}
      */
     public Uni<Done> finish(
@@ -234,7 +224,7 @@ public class SignIn {
         }
     }
 
-    /** Reads the file each time: platforms replace it when the secret changes. */
+    /** Read each time: platforms replace the file when the secret changes. */
     private @Nullable String secret() {
         Path file = config.clientSecretFile().orElse(null);
         if (file == null) {

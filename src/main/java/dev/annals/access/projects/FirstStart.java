@@ -26,7 +26,7 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Prepares a new database for use: a first project, a token for it, and an admin token. They are made once the service listens,
+ * Prepares a new database: makes a first project, a token for it, and an admin token. They are made once the service listens,
  * and written to a file that only its user can read. The log never contains them.
  */
 @ApplicationScoped
@@ -68,7 +68,7 @@ class FirstStart {
         }
     }
 
-    /** Waits until tokens that are being made are written. */
+    /** Waits until new tokens are written. */
     void stop(@Observes ShutdownEvent event) throws InterruptedException {
         stopping = true;
         Thread started = thread;
@@ -119,8 +119,8 @@ class FirstStart {
     }
 
     /**
-     * Writes the file before the database knows the tokens: otherwise a failure would lose them. An existing file is never replaced:
-     * it has the tokens of another database.
+     * Writes the file first: otherwise a failure would lose the tokens. Never replaces a file: it has the tokens of another
+     * database.
      */
     private void begin(@Nullable UUID restored, int port) throws IOException {
         if (Files.exists(file)) {

@@ -30,19 +30,10 @@ public record Listed<T>(List<T> items, @Nullable UUID next) {
     private static final int MAX_LIMIT = 200;
     private static final UUID FIRST = new UUID(0, 0);
 
-    /**
-     * The page that a request asks for.
-     *
-     * @param after the id before its first item
-     * @param limit the largest number of items
-     */
+    /** @param after the id before the first item */
     public record Part(UUID after, int limit) {
 
-        /**
-         * Reads the parameters {@code after} and {@code limit}.
-         *
-         * @throws ProblemException {@code invalid-parameter}
-         */
+        /** @throws ProblemException {@code invalid-parameter} */
         public static Part of(UriInfo uri) {
             MultivaluedMap<String, String> parameters = uri.getQueryParameters();
             RequestParameters.requireKnown(parameters, List.of("after", "limit"));
@@ -67,11 +58,7 @@ public record Listed<T>(List<T> items, @Nullable UUID next) {
             return Integer.parseInt(text);
         }
 
-        /**
-         * Reads this page.
-         *
-         * @param list a list's statement, with {@code :after} and {@code :most} left to bind
-         */
+        /** @param list a statement with {@code :after} and {@code :most} left to bind */
         public <T> Uni<Listed<T>> read(Binds list, Pool pool, Function<Row, T> read, Function<T, UUID> id) {
             // One more row shows whether the list continues.
             return DatabaseFailure.retried(
@@ -91,11 +78,7 @@ public record Listed<T>(List<T> items, @Nullable UUID next) {
         }
     }
 
-    /**
-     * The answer: an object with the items and {@code next}.
-     *
-     * @param size the expected bytes of an item
-     */
+    /** @param size the expected bytes of an item */
     public Response answer(String name, int size, Function<T, JsonBody.Content> content) {
         return JsonBody.answer(Response.Status.OK, size * (1 + items.size()), json -> {
             json.writeStartObject();

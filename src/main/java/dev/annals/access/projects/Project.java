@@ -9,13 +9,11 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A project.
- *
  * @param closedAt null while it is open
- * @param retentionDays days until its records expire; null for never
- * @param oldestSequenceId of the oldest record that has not expired; of the next record if none is left
+ * @param retentionDays null for no expiry
+ * @param oldestSequenceId of the oldest record left, or else of the next one
  * @param archiveRequired true if records expire only after they were archived
- * @param archivedThrough the last archived sequence id; 0 for none
+ * @param archivedThrough 0 for none
  * @param awaitsArchive true if records would expire now if they were archived
  */
 public record Project(

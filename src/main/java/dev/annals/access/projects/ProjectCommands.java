@@ -24,10 +24,10 @@ public class ProjectCommands {
     }
 
     /**
-     * Reads the body, then looks the project up, then runs the command.
+     * Reads the body before it looks the project up.
      *
-     * @param project its id or its name
-     * @param read reads the body; throws a {@link ProblemException} if it is wrong
+     * @param project id or name
+     * @param read throws a {@link ProblemException} for a wrong body
      */
     public <C, T> Uni<T> run(
             String project, HttpServerRequest http, Function<byte[], C> read, BiFunction<Project, C, Uni<T>> command) {
@@ -38,9 +38,7 @@ public class ProjectCommands {
     }
 
     /**
-     * Parses the id of a project's thing in a path.
-     *
-     * @param what its noun, for the caller
+     * @param what a noun for the caller
      * @throws ProblemException {@code not-found} if the text is no id
      */
     public static UUID id(String text, String what) {

@@ -43,7 +43,7 @@ final class ProjectRequests {
      * Any members of {@code {"name": "…", "retention_days": 365, "archive_required": true}}.
      *
      * @param name null for no change
-     * @param changesRetention true if {@code retentionDays} is the new value; null then means never
+     * @param changesRetention if true, {@code retentionDays} is the new value, and null means never
      * @param archiveRequired null for no change
      */
     record ProjectChange(
@@ -113,7 +113,7 @@ final class ProjectRequests {
     /**
      * {@code {"subject_id": "…", "actor_id": "…", "expires_in_seconds": 3600}}.
      *
-     * @param filter the records that it shows, as a JSON object
+     * @param filter the records that it shows, as JSON
      */
     record NewLink(String filter, int seconds) {
 

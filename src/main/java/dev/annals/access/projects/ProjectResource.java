@@ -24,12 +24,12 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.UUID;
 
-/** Projects and their tokens over HTTP, at {@code /v1/projects}. A path names a project by its id or its name. */
+/** Projects and their tokens, at {@code /v1/projects}. A path names a project by its id or its name. */
 @Path("/v1/projects")
 @Produces(MediaType.APPLICATION_JSON)
 public class ProjectResource {
 
-    /** The expected bytes of an answer without a list. */
+    /** For an answer without a list. */
     private static final int SIZE = 512;
 
     private final Projects projects;
@@ -42,7 +42,7 @@ public class ProjectResource {
         this.bodies = bodies;
     }
 
-    /** Lists projects in the order in which they were created. */
+    /** In the order in which they were created. */
     @GET
     @Requires(Scope.AUDIT)
     public Uni<Response> listProjects(@Context UriInfo uri) {
@@ -50,7 +50,6 @@ public class ProjectResource {
                 .map(listed -> listed.answer("projects", SIZE, project -> project::write));
     }
 
-    /** Creates a project. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Scope.ADMIN)
@@ -62,7 +61,6 @@ public class ProjectResource {
                         .map(project -> answer(Response.Status.CREATED, project)));
     }
 
-    /** Returns a project. */
     @GET
     @Path("/{project}")
     @Requires(Scope.AUDIT)
@@ -70,7 +68,6 @@ public class ProjectResource {
         return projects.find(project).map(found -> answer(Response.Status.OK, found));
     }
 
-    /** Changes a project's name, its retention, or whether records have to be archived before they expire. */
     @PATCH
     @Path("/{project}")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -87,7 +84,7 @@ public class ProjectResource {
                 .map(changed -> answer(Response.Status.OK, changed));
     }
 
-    /** Closes a project. It accepts no more records, and its records can still be read. */
+    /** The records can still be read. */
     @POST
     @Path("/{project}/close")
     @Requires(Scope.ADMIN)
@@ -97,7 +94,7 @@ public class ProjectResource {
                 .map(closed -> answer(Response.Status.OK, closed));
     }
 
-    /** Sets the limits that all tokens of a project share at each instance. */
+    /** All tokens of the project share them, at each instance. */
     @PUT
     @Path("/{project}/limits")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -114,7 +111,7 @@ public class ProjectResource {
                 .map(limited -> answer(Response.Status.OK, limited));
     }
 
-    /** Sets the limits of a token, which apply beside its project's. */
+    /** They apply beside the project's limits. */
     @PUT
     @Path("/{project}/tokens/{id}/limits")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -132,7 +129,7 @@ public class ProjectResource {
                 .map(limited -> JsonBody.answer(Response.Status.OK, SIZE, limited::write));
     }
 
-    /** Lists a project's tokens in the order in which they were issued. */
+    /** In the order in which they were issued. */
     @GET
     @Path("/{project}/tokens")
     @Requires(Scope.AUDIT)
@@ -143,7 +140,7 @@ public class ProjectResource {
                 .map(listed -> listed.answer("tokens", SIZE, token -> token::write));
     }
 
-    /** Issues a token for a project. Only this answer contains the token. */
+    /** Only this answer contains the token. */
     @POST
     @Path("/{project}/tokens")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -160,7 +157,7 @@ public class ProjectResource {
                 .map(ProjectResource::created);
     }
 
-    /** Replaces a token, which stays valid for the overlap. Only this answer contains the new one. */
+    /** The old token stays valid for the overlap. Only this answer contains the new one. */
     @POST
     @Path("/{project}/tokens/{id}/rotate")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -179,7 +176,7 @@ public class ProjectResource {
                 .map(ProjectResource::created);
     }
 
-    /** Revokes a token, which stays in the list. */
+    /** The token stays in the list. */
     @DELETE
     @Path("/{project}/tokens/{id}")
     @Requires(Scope.ADMIN)

@@ -35,8 +35,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Projects, each with a feed of its own, and their tokens. A function of the schema makes each change and appends its event to the
- * administration's feed: see R__45_administration.sql.
+ * Projects, each with a feed of its own, and their tokens. A function of the schema makes each change and appends its event to
+ * the administration's feed: see R__45_administration.sql.
  */
 @ApplicationScoped
 public class Projects {
@@ -71,12 +71,10 @@ public class Projects {
     }
 
     /**
-     * A new link to the viewer.
-     *
      * @param token shown only once
      * @param id of the token
-     * @param subjectId the link shows the records about this subject; null for any
-     * @param actorId the link shows this actor's records; null for any
+     * @param subjectId null for any
+     * @param actorId null for any
      */
     public record ViewerLink(
             String token,
@@ -85,11 +83,11 @@ public class Projects {
             @Nullable String actorId,
             OffsetDateTime expiresAt) {}
 
-    /** A new token, shown only once. */
+    /** Shown only once. */
     record NewToken(IssuedToken issued, String token) {}
 
     /**
-     * The first project of a database, and its first tokens; null for a token that is not needed.
+     * A token is null if it is not needed.
      *
      * @param restored true if the project is a restored archive
      */
@@ -100,18 +98,12 @@ public class Projects {
             @Nullable String admin) {}
 
     /**
-     * The state of a database at a start.
-     *
      * @param isNew true if it has no tokens, and no project but a restored archive
      * @param restored the project of a restored archive; null without one
      */
     record DatabaseState(boolean isNew, @Nullable UUID restored) {}
 
-    /**
-     * Finds the project with an id or a name.
-     *
-     * @return fails with {@code not-found}
-     */
+    /** @return fails with {@code not-found} */
     public Uni<Project> find(String idOrName) {
         if (idOrName.codePoints().anyMatch(c -> c == 0 || (c >= 0xD800 && c <= 0xDFFF))) {
             // PostgreSQL cannot store these.
@@ -138,7 +130,7 @@ public class Projects {
         return run(CREATE_PROJECT.bind("id", id).bind("name", name), actor).chain(() -> find(id.toString()));
     }
 
-    /** Makes all of a change, or none of it. */
+    /** Makes all of a change, or none. */
     Uni<Project> change(Project project, ProjectRequests.ProjectChange change, Actor actor) {
         return pool.withTransaction(connection -> {
                     Uni<Void> done = Uni.createFrom().voidItem();
@@ -172,21 +164,19 @@ public class Projects {
                 .chain(() -> find(project.id().toString()));
     }
 
-    /** Closes a project. A closed project stays closed. */
+    /** A closed project stays closed. */
     Uni<Project> close(Project project, Actor actor) {
         return run(CLOSE_PROJECT.bind("id", project.id()), actor)
                 .invoke(tokens::changed)
                 .chain(() -> find(project.id().toString()));
     }
 
-    /** Replaces the limits of a project. */
     Uni<Project> limit(Project project, Limits limits, Actor actor) {
         return run(LIMIT_PROJECT.bind("id", project.id()).bind("limits", limits.toJson()), actor)
                 .invoke(tokens::changed)
                 .chain(() -> find(project.id().toString()));
     }
 
-    /** Replaces the limits of a token. */
     Uni<IssuedToken> limit(Project project, UUID id, Limits limits, Actor actor) {
         return run(LIMIT_TOKEN.bind("project_id", project.id()).bind("id", id).bind("limits", limits.toJson()), actor)
                 .invoke(tokens::changed)
@@ -197,16 +187,11 @@ public class Projects {
         return part.read(LIST_TOKENS.bind("project_id", project.id()), pool, IssuedToken::of, IssuedToken::id);
     }
 
-    /**
-     * Finds a token of a project.
-     *
-     * @return fails with {@code not-found}
-     */
+    /** @return fails with {@code not-found} */
     public Uni<IssuedToken> token(UUID projectId, UUID id) {
         return one(FIND_TOKEN_BY_ID.bind("project_id", projectId).bind("id", id), pool, IssuedToken::of, "token");
     }
 
-    /** Issues a token for a project. */
     Uni<NewToken> issue(Project project, ProjectRequests.NewToken asked, Actor actor) {
         String token = TokenText.draw(random);
         UUID id = guids.next();
@@ -227,7 +212,6 @@ public class Projects {
                 .chain(() -> made(project, id, token));
     }
 
-    /** Creates a link that shows some records of a project for a limited time. */
     public Uni<ViewerLink> link(Caller caller, byte[] request, Actor actor) {
         ProjectRequests.NewLink asked = ProjectRequests.NewLink.read(request);
         String token = TokenText.draw(random);
@@ -246,7 +230,7 @@ public class Projects {
                         token, id, issued.subjectId(), issued.actorId(), Objects.requireNonNull(issued.expiresAt())));
     }
 
-    /** Replaces a token, which ends after the overlap. */
+    /** The old token ends after the overlap. */
     Uni<NewToken> rotate(Project project, UUID old, int overlapSeconds, Actor actor) {
         String token = TokenText.draw(random);
         UUID id = guids.next();
@@ -262,7 +246,7 @@ public class Projects {
                 .chain(() -> made(project, id, token));
     }
 
-    /** Revokes a token. A revoked token stays revoked. */
+    /** A revoked token stays revoked. */
     Uni<Void> revoke(Project project, UUID id, Actor actor) {
         return run(REVOKE_TOKEN.bind("project_id", project.id()).bind("id", id), actor)
                 .invoke(tokens::changed)
@@ -274,14 +258,13 @@ public class Projects {
         return token(project.id(), id).map(issued -> new NewToken(issued, token));
     }
 
-    /** Looks whether the database is new. */
     Uni<DatabaseState> databaseState() {
         return DatabaseFailure.retried(IS_NEW.execute(pool))
                 .map(rows -> rows.iterator().next())
                 .map(row -> new DatabaseState(row.getBoolean("is_new"), row.getUUID("restored")));
     }
 
-    /** Draws the first tokens of a database. {@link #begin} makes them valid. */
+    /** {@link #begin} makes them valid. */
     FirstTokens drawFirst(@Nullable UUID restored) {
         return new FirstTokens(
                 restored == null ? guids.next() : restored,
@@ -290,7 +273,6 @@ public class Projects {
                 tokens.hasConfiguredAdmin() ? null : TokenText.draw(random));
     }
 
-    /** The first project without tokens. */
     FirstTokens withoutTokens() {
         return new FirstTokens(guids.next(), false, null, null);
     }
@@ -316,9 +298,9 @@ public class Projects {
     }
 
     /**
-     * Runs a command that changes something, and records the actor in its event.
+     * Records the actor in the event.
      *
-     * @return fails with a {@link ProblemException} if a constraint refuses it
+     * @return fails with a {@link ProblemException} if a constraint refuses the command
      */
     public static Uni<RowSet<Row>> run(Binds command, Actor actor, SqlClient client) {
         return command.bind("actor_token", actor.token())
@@ -347,7 +329,6 @@ public class Projects {
         return new ProblemException(ProblemType.NOT_FOUND, "The project has no " + what + " with this id.");
     }
 
-    /** Explains a failure by the constraint that it names. */
     private static Throwable explained(PgException failure) {
         return switch (Optional.ofNullable(failure.getConstraint()).orElse("")) {
             case "project_known",

@@ -16,8 +16,8 @@ import org.jboss.logmanager.Logger;
 import org.jboss.logmanager.handlers.ConsoleHandler;
 
 /**
- * Formats and writes the log in a thread of its own, with the framework's handlers. A thread that logs never waits: if the queue is
- * full, the line is dropped and counted. The framework's own asynchronous handler would block or not count.
+ * Formats and writes the log in its own thread. A thread that logs never waits: if the queue is full, the line is dropped and
+ * counted. The framework's asynchronous handler would block or not count.
  */
 final class LogQueue extends ExtHandler {
 
@@ -30,7 +30,7 @@ final class LogQueue extends ExtHandler {
     private final Thread thread;
     private volatile boolean closed;
 
-    /** Adds the values of a request to its line, and leaves nothing but ASCII in any line. */
+    /** Adds a request's values to its line, and keeps lines ASCII. */
     private static final class JsonLines extends ExtFormatter.Delegating {
 
         JsonLines(ExtFormatter json) {
@@ -49,12 +49,7 @@ final class LogQueue extends ExtHandler {
         }
     }
 
-    /**
-     * Starts the thread.
-     *
-     * @param capacity the largest number of waiting lines
-     * @param out the output of the handlers
-     */
+    /** @param capacity in lines */
     LogQueue(int capacity, PrintStream out) {
         this.queue = new ArrayBlockingQueue<>(capacity);
         this.out = out;
@@ -63,7 +58,6 @@ final class LogQueue extends ExtHandler {
         thread.start();
     }
 
-    /** Replaces the handlers of the log. */
     void open(LogFormat format) {
         Logger root = root();
         setHandlers(root.getHandlers());
@@ -87,7 +81,6 @@ final class LogQueue extends ExtHandler {
         return Stream.concat(Stream.of(handler), within);
     }
 
-    /** The number of dropped lines. */
     long dropped() {
         return dropped.get();
     }

@@ -9,17 +9,16 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * The operation of a request: one per resource method, whatever callers send.
  *
- * @param name the operation's id in the contract, which is the resource method's name; {@code other} outside of the contract
+ * @param name its id in the contract; {@code other} outside of it
  * @param route the template of its path, as in the contract
  */
 record Operation(String name, String route) {
 
-    /** The operation of a request without a resource method. */
+    /** Without a resource method. */
     static final Operation OTHER = new Operation("other", "OTHER");
 
     private static final Map<Method, Operation> KNOWN = new ConcurrentHashMap<>();
 
-    /** The operation of a resource method. */
     static Operation of(Method resource) {
         return KNOWN.computeIfAbsent(resource, Operation::read);
     }

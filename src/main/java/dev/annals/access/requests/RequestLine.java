@@ -18,10 +18,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A line of the request log. All texts are bounded, and callers' input is escaped.
  *
- * @param cause the type of the problem that answered it; null without one
- * @param nanos its duration
- * @param received the bytes of its body
- * @param sent the bytes of the answer's body
+ * @param cause the type of the problem; null without one
+ * @param received the body's bytes
+ * @param sent the body's bytes
  */
 record RequestLine(
         Trace trace,
@@ -45,16 +44,16 @@ record RequestLine(
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** A token in a path or a header that should not contain one. */
+    /** A token where none belongs, such as in a path. */
     private static final Pattern SECRET = Pattern.compile("annals_[A-Za-z0-9_-]{6,}");
 
     private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_./:{}+~@%-]+");
 
     /**
-     * The trace of a request (W3C Trace Context).
+     * W3C Trace Context.
      *
      * @param id 32 hexadecimal digits: the caller's, or new ones
-     * @param parent the caller's span; null for a trace that begins here
+     * @param parent the caller's span; null for a new trace
      */
     record Trace(String id, @Nullable String parent) {
 
@@ -65,7 +64,7 @@ record RequestLine(
         private static final String NO_PARENT = "0".repeat(16);
         private static final int MAX_LENGTH = 256;
 
-        /** Reads {@code traceparent}; a new trace unless it has exactly one valid value. */
+        /** Begins a new trace unless there is exactly one valid value. */
         static Trace of(List<String> headers) {
             if (headers.size() == 1 && headers.get(0).length() <= MAX_LENGTH) {
                 Matcher header = HEADER.matcher(headers.get(0));
@@ -92,24 +91,21 @@ record RequestLine(
         }
     }
 
-    /** The end of a request. */
     enum Outcome {
-        /** Answered with a status below 400. */
+        /** Status below 400. */
         SUCCESS,
-        /** Refused; the caller has to change the request. */
+        /** The caller has to change the request. */
         REFUSED,
-        /** The service could not answer it. */
         FAILED,
         /** The connection was closed before the answer was complete. */
         CLOSED
     }
 
-    /** The first characters of a text. */
     static String cut(String text, int most) {
         return text.length() <= most ? text : text.substring(0, most) + "…";
     }
 
-    /** The values as pairs {@code name=value}; texts with special characters are quoted as in JSON. */
+    /** Pairs {@code name=value}; texts with special characters are quoted as in JSON. */
     @Override
     public String toString() {
         StringBuilder line = new StringBuilder(400);
@@ -121,7 +117,6 @@ record RequestLine(
         return line.toString();
     }
 
-    /** The values as a JSON object. */
     String asJson() {
         return json(fields());
     }
@@ -159,7 +154,7 @@ record RequestLine(
         }
     }
 
-    /** The JSON in ASCII. Nothing in it ends a line or controls a terminal. */
+    /** Nothing in the result ends a line or controls a terminal. */
     static String ascii(String json) {
         if (json.chars().allMatch(c -> c <= '~')) {
             return json;

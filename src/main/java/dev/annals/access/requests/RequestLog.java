@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 class RequestLog {
 
-    /** Lines that may wait for the output: a few seconds of a busy service, and a few MiB. */
+    /** A few seconds of a busy service, and a few MiB. */
     private static final int QUEUE = 8_192;
 
     private static final Logger LOG = Logger.getLogger(RequestLog.class);
@@ -43,17 +43,15 @@ class RequestLog {
     /** Load balancers request these every few seconds. They are logged only if they fail. */
     private static final String PROBES = "/q/health";
 
-    /** Routes of the management port. */
+    /** On the management port. */
     private static final List<String> MANAGEMENT = List.of(PROBES, "/q/metrics");
 
     private static final String OPERATION = Operation.class.getName();
 
-    /** Methods with a label of their own: callers can invent others. */
+    /** Callers can invent others, which share a label. */
     private static final Set<String> METHODS = Set.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS");
 
-    /**
-     * Prometheus estimates percentiles from them over all instances. Each one is a series per operation and status.
-     */
+    /** Prometheus estimates percentiles from them over all instances. Each one is a series per operation and status. */
     private static final Duration[] BUCKETS = Stream.of(2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000)
             .map(Duration::ofMillis)
             .toArray(Duration[]::new);

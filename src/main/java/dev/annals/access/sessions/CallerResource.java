@@ -34,7 +34,6 @@ public class CallerResource {
         this.projects = projects;
     }
 
-    /** Returns the project and the token of the caller. */
     @GET
     @Requires
     public Uni<Response> whoAmI(@Context ContainerRequestContext request) {
@@ -46,7 +45,7 @@ public class CallerResource {
                         : projects.token(project.id(), token).map(issued -> answer(caller, project, issued)));
     }
 
-    /** Lists the projects that the caller may name in the header {@code Annals-Project}. */
+    /** The projects for the header {@code Annals-Project}. */
     @GET
     @Path("/projects")
     @Requires(project = false)

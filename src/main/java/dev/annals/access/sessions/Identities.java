@@ -57,7 +57,7 @@ public class Identities {
     /** Saves checking a signature and a query per request. */
     private final Cache<TokenHash, Known> known;
 
-    /** Queries in flight: requests with the same token share one query. */
+    /** Requests with the same token share one query. */
     private final Map<TokenHash, Uni<Identity>> lookUps = new ConcurrentHashMap<>();
 
     /** @param changes {@link AccessTokens#changes} before the look-up */
@@ -83,39 +83,33 @@ public class Identities {
                 .build();
     }
 
-    /** True if the text may be a token of the provider. */
     boolean mayBeToken(String text) {
         return provider.takesBearers() && text.startsWith("eyJ");
     }
 
     /**
-     * The name of the viewer's session cookie. It contains the provider's ID token, which is checked with every request as bearer
-     * tokens are. Scripts cannot read it, and requests that begin on other sites do not carry it.
+     * The cookie contains the provider's ID token, which is checked with every request. Scripts cannot read it, and requests
+     * from other sites do not carry it.
      */
     String sessionCookie() {
         return signIn.isSecure() ? SECURE_COOKIE : PLAIN_COOKIE;
     }
 
     /**
-     * The session cookie of a request; null if it has none, or sign-in is not configured. With TLS, no other cookie counts: a
-     * neighbouring host could have set it.
+     * Null if a request has no cookie, or sign-in is not configured. With TLS, no other cookie counts: a neighbouring host
+     * could have set it.
      */
     @Nullable
     Cookie session(Map<String, Cookie> cookies) {
         return provider.takesSignIns() ? cookies.get(sessionCookie()) : null;
     }
 
-    /**
-     * The identity of a bearer token.
-     *
-     * @param address the sender's
-     * @return fails with {@link BadToken}
-     */
+    /** @return fails with {@link BadToken} */
     Uni<Identity> withBearer(String token, Supplier<String> address) {
         return with(TokenHash.of("bearer " + token), () -> provider.bearer(token), address);
     }
 
-    /** The identity of a session, which may only read. Fails as {@link #withBearer} does. */
+    /** The identity may only read. Fails as {@link #withBearer} does. */
     Uni<Identity> withSession(String idToken, Supplier<String> address) {
         return with(TokenHash.of("session " + idToken), () -> provider.idToken(idToken), address)
                 .map(Identity::reading);

@@ -18,16 +18,13 @@ import org.jspecify.annotations.Nullable;
  * A person or a program with a token of the OpenID provider.
  *
  * @param id null if no grant is for it
- * @param expiresAt the end of its token
- * @param projects the projects that grants open to it
+ * @param projects those that grants open to it
  */
 record Identity(@Nullable UUID id, String issuer, String subject, Instant expiresAt, List<OpenProject> projects) {
 
     /**
-     * A project that is open to an identity.
-     *
      * @param limits of this identity
-     * @param grants the grants that open it
+     * @param grants those that open the project
      */
     record OpenProject(
             UUID projectId,
@@ -38,7 +35,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
             Limits limits,
             Set<UUID> grants) {
 
-        /** Combines two grants for one project: all scopes, and the more generous limits. */
+        /** All scopes, and the more generous limits. */
         OpenProject and(OpenProject other) {
             Set<Scope> both = EnumSet.copyOf(scopes);
             both.addAll(other.scopes);
@@ -48,7 +45,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
                     projectId, name, both, closed, projectLimits, limits.orMore(other.limits), Set.copyOf(all));
         }
 
-        /** The scopes that only read; null if it has none. */
+        /** Null if it has no scopes that only read. */
         @Nullable
         OpenProject reading() {
             Set<Scope> left = EnumSet.noneOf(Scope.class);
@@ -64,7 +61,6 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
         }
     }
 
-    /** This identity with the scopes that only read. */
     Identity reading() {
         return new Identity(
                 id,
@@ -81,18 +77,16 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
                         .toList());
     }
 
-    /** The id of a project that is open to it; null if none is. */
+    /** Null if no project is open. */
     @Nullable
     String anyProject() {
         return projects.isEmpty() ? null : projects.get(0).projectId.toString();
     }
 
     /**
-     * The caller in the project that the request names.
-     *
-     * @param named the project's id or name; null if the request names none
+     * @param named the id or name in the request; null without one
      * @param administers true if the operation needs a scope of the project {@code annals}
-     * @throws ProblemException {@code project-needed}, or {@code forbidden} if no grant is for that project
+     * @throws ProblemException {@code project-needed}, or {@code forbidden} without a grant for the project
      */
     Caller in(@Nullable String named, boolean administers) {
         UUID self = id;

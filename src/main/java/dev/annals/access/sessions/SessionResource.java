@@ -40,7 +40,6 @@ import org.jspecify.annotations.Nullable;
 public class SessionResource {
 
     private static final int SIZE = 512;
-    /** The longest time for a sign-in. */
     private static final long SIGN_IN_SECONDS = 600;
 
     private final Identities identities;
@@ -58,7 +57,6 @@ public class SessionResource {
         this.tokens = tokens;
     }
 
-    /** Shows the provider, and the session's subject. */
     @GET
     public Uni<Response> showSession(@Context ContainerRequestContext request) {
         Cookie cookie = identities.session(request.getCookies());
@@ -81,7 +79,6 @@ public class SessionResource {
         });
     }
 
-    /** Sends a browser to the provider. */
     @GET
     @Path("/sign-in")
     public Uni<Response> beginSignIn() {
@@ -95,7 +92,6 @@ public class SessionResource {
                         .build());
     }
 
-    /** Finishes a sign-in, and sends the browser to the viewer. */
     @GET
     @Path("/callback")
     public Uni<Response> finishSignIn(@Context RoutingContext routing, @Context ContainerRequestContext request) {
@@ -139,7 +135,7 @@ public class SessionResource {
                 .header(HttpHeaders.SET_COOKIE, cookie(signInName(), "", 0, "Lax"));
     }
 
-    /** Signs out: the browser deletes the cookie. The provider's own session stays. */
+    /** The browser deletes the cookie. The provider's own session stays. */
     @DELETE
     @NonBlocking
     public Response signOut() {

@@ -30,9 +30,7 @@ import java.util.stream.Collectors;
 import org.jboss.resteasy.reactive.server.ServerRequestFilter;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Finds the {@link Caller} of each request, and refuses it unless the token has the scope that the operation {@link Requires}.
- */
+/** Finds the {@link Caller} of each request, and checks the scope that the operation {@link Requires}. */
 @Singleton
 @Startup // finds operations without @Requires before a request does
 public class TokenFilter {
@@ -68,11 +66,7 @@ public class TokenFilter {
                 .collect(Collectors.toUnmodifiableMap(Function.identity(), TokenFilter::required));
     }
 
-    /**
-     * Reads an operation's annotation, or the one of its class.
-     *
-     * @throws IllegalStateException if neither has one, or it names several scopes or a scope without a token
-     */
+    /** @throws IllegalStateException without an annotation, with several scopes, or with a scope and no token */
     public static Requires required(Method operation) {
         Requires own = operation.getAnnotation(Requires.class);
         Requires requires = own == null ? operation.getDeclaringClass().getAnnotation(Requires.class) : own;
@@ -112,7 +106,7 @@ public class TokenFilter {
                 });
     }
 
-    /** The identity of a request to an operation that requires no project; null for a token of the service. */
+    /** Null for a token of the service. Set where an operation requires no project. */
     static @Nullable Identity identityOf(ContainerRequestContext request) {
         return (Identity) request.getProperty(IDENTITY);
     }
@@ -125,18 +119,14 @@ public class TokenFilter {
         usage.request(caller);
     }
 
-    /** The connection of a request. */
     record Sender(RoutingContext routing, TrustedProxies proxies) {
 
-        /** The client's address. See {@link TrustedProxies#client}. */
         Supplier<String> address() {
             return () -> proxies.client(routing.request());
         }
     }
 
     /**
-     * Finds the caller by the token or the session of a request.
-     *
      * @param choose makes a caller of an identity
      * @return fails with {@code unauthorized}, and as {@code choose} does
      */

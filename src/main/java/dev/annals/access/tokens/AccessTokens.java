@@ -33,12 +33,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks up bearer tokens of the service ({@link TokenText}). The database stores only their SHA-256, and logs never contain them.
+ * Looks up bearer tokens of the service ({@link TokenText}). The database stores only their SHA-256, and logs never contain
+ * them.
  */
 @ApplicationScoped
 public class AccessTokens {
 
-    /** Waiting look-ups from clients with too many failures, which are made one at a time. */
+    /** Look-ups from clients with too many failures, made one at a time. */
     private static final int WAITING_SUSPECTS = 16;
 
     private static final Sql FIND_TOKEN = Sql.named("access/tokens/find_token");
@@ -48,25 +49,23 @@ public class AccessTokens {
     private static final String TOO_MANY = "Too many tokens are being looked up. Send the request again later.";
 
     private final Pool reads;
-    /** The hash of {@code ANNALS_ADMIN_TOKEN}. */
     private final Optional<TokenHash> configuredAdmin;
-    /** The caller with the configured token; null until the administration's project was read. */
+    /** Null until the administration's project was read. */
     private volatile @Nullable Caller admin;
     /** Saves a query per request. A token that has ended stays valid while it is cached. */
     private final Cache<TokenHash, Caller> known;
 
     private final AtomicLong changes = new AtomicLong();
 
-    /** Tokens whose use is to be recorded, each at most once an hour. */
+    /** To be recorded, each at most once an hour. */
     private final Set<UUID> used = ConcurrentHashMap.newKeySet();
 
-    /** Tokens that were recently valid. They do not wait behind other look-ups. */
+    /** Recently valid tokens. They do not wait behind other look-ups. */
     private final Cache<TokenHash, Boolean> proven = Caffeine.newBuilder()
             .maximumSize(10_000)
             .expireAfterAccess(Duration.ofHours(1))
             .build();
 
-    /** Tokens that were recently looked up and not found. */
     private final Cache<TokenHash, Boolean> unknown;
 
     private final TokenFailures failures;
@@ -74,7 +73,7 @@ public class AccessTokens {
     /** For clients with too many failures, which may still send a valid token. */
     private final Bulkhead suspectLane;
 
-    /** Queries in flight: requests with the same token share one query. */
+    /** Requests with the same token share one query. */
     private final Map<TokenHash, Uni<@Nullable Caller>> lookUps = new ConcurrentHashMap<>();
 
     AccessTokens(@Reads Pool reads, AnnalsConfig config, TokenConfig limits, LookUpBounds lookUps) {
@@ -94,18 +93,14 @@ public class AccessTokens {
     }
 
     /**
-     * The configured admin token. A token that a database has issued is ignored: otherwise a service started from a client's shell
-     * would accept it after its revocation.
+     * Ignores a token that a database has issued: otherwise a service started from a client's shell would accept it after its
+     * revocation.
      */
     public static Optional<String> ofSettings(AnnalsConfig config) {
         return config.adminToken().filter(token -> !TokenText.isToken(token));
     }
 
-    /**
-     * Finds the caller that a token belongs to; null if the token is unknown.
-     *
-     * @param address the sender's
-     */
+    /** Null if the token is unknown. */
     public Uni<@Nullable Caller> callerOf(String token, Supplier<String> address) {
         TokenHash hash = TokenHash.of(token);
         Caller caller = known.getIfPresent(hash);
@@ -138,8 +133,7 @@ public class AccessTokens {
     /**
      * Counts a request without a valid token.
      *
-     * @param address the sender's
-     * @return the answer: {@code unauthorized}, or {@code too-many-failures}
+     * @return {@code unauthorized}, or {@code too-many-failures}
      */
     public ProblemException refused(Supplier<String> address, String detail) {
         String sender = address.get();
@@ -149,7 +143,7 @@ public class AccessTokens {
     }
 
     /**
-     * Refuses a client with too many failures before expensive work.
+     * Call this before expensive work.
      *
      * @throws ProblemException {@code too-many-failures}
      */
@@ -168,8 +162,8 @@ public class AccessTokens {
     }
 
     /**
-     * Looks up a token that was valid a moment ago. While the database cannot be reached, its requests wait as appends do: otherwise
-     * an outage would refuse a writer whose cached token has just expired.
+     * Looks up a token that was valid a moment ago. Waits for the database as appends do: otherwise an outage would refuse a
+     * writer whose cached token has just expired.
      */
     private Uni<@Nullable Caller> lookUp(TokenHash hash) {
         return found(hash, DatabaseFailure.retriedFor(LookUpBounds.WAIT, find(hash)))
@@ -240,7 +234,6 @@ public class AccessTokens {
         });
     }
 
-    /** True if the settings name an admin token. */
     public boolean hasConfiguredAdmin() {
         return configuredAdmin.isPresent();
     }
@@ -256,7 +249,7 @@ public class AccessTokens {
         known.invalidateAll();
     }
 
-    /** The number of calls of {@link #changed}. Look-ups before the last one are stale. */
+    /** Calls of {@link #changed}. Look-ups before the last one are stale. */
     public long changes() {
         return changes.get();
     }
@@ -265,7 +258,7 @@ public class AccessTokens {
         return failures;
     }
 
-    /** Removes and returns tokens whose use the caller records. */
+    /** The caller records the use. */
     List<UUID> takeUsed() {
         List<UUID> taken = used.stream().limit(NOTED_AT_ONCE).toList();
         taken.forEach(used::remove);

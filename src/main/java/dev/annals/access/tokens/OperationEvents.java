@@ -10,7 +10,7 @@ import jakarta.enterprise.context.ApplicationScoped;
 import java.nio.charset.StandardCharsets;
 import org.jboss.logging.Logger;
 
-/** Events of the administration's feed about operations that change no project and no token. */
+/** Events about operations that change no project and no token. */
 @ApplicationScoped
 public class OperationEvents {
 
@@ -25,7 +25,7 @@ public class OperationEvents {
         this.pool = pool;
     }
 
-    /** Records the begin of an operation, which waits for it. On a hot standby, only the log shows the operation. */
+    /** The operation waits for its event. On a hot standby, only the log shows it. */
     public Uni<Void> began(Actor actor, String action, String subjectType, String subjectId, JsonBody.Content details) {
         return record(action, subjectType, subjectId, "success", details, actor)
                 .onFailure(DatabaseFailure::onlyReads)
@@ -35,7 +35,6 @@ public class OperationEvents {
                 .recoverWithNull();
     }
 
-    /** Records requests without a valid token. */
     Uni<Void> failed(TokenFailures.Failures failures) {
         return record(
                 "annals.authentication.fail",
@@ -52,7 +51,6 @@ public class OperationEvents {
                 new Actor(null, failures.address()));
     }
 
-    /** Records findings of the verification. */
     public Uni<Void> unsound(String subjectType, String subjectId, JsonBody.Content details) {
         return record("annals.verification.fail", subjectType, subjectId, "failure", details, Actor.SERVICE);
     }

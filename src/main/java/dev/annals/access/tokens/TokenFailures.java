@@ -17,18 +17,18 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts the requests without a valid token, twice: by client, to limit them, and by address, until {@link #take} makes events of
- * them. Both counts are bounded. Safe for any thread.
+ * Counts requests without a valid token: by client, to limit them, and by address, until {@link #take} makes events of them.
+ * Both counts are bounded. Safe for any thread.
  */
 final class TokenFailures {
 
-    /** A client's failures are counted over this time. A client with too many waits as long. */
+    /** A client with too many failures waits as long. */
     private static final Duration TIME = Duration.ofMinutes(1);
-    /** Clients counted at a time; they take a MiB. Counting cannot stop an attacker with more of them. */
+    /** They take a MiB. Counting cannot stop an attacker with more clients. */
     private static final int MAX_CLIENTS = 10_000;
-    /** Addresses with a count of their own until the next {@link #take}. */
+    /** Counted until the next {@link #take}. */
     private static final int MAX_ADDRESSES = 1_000;
-    /** Addresses with an event of their own: those with the most failures. */
+    /** Those with the most failures. */
     static final int EVENTS = 20;
 
     private final Cache<String, AtomicInteger> byClient;
@@ -38,7 +38,7 @@ final class TokenFailures {
     private long others;
     private Instant since = Instant.now();
 
-    /** @param most what a client may send per minute */
+    /** @param most per client and minute */
     TokenFailures(int most) {
         this.most = most;
         this.byClient = Caffeine.newBuilder()
@@ -47,20 +47,14 @@ final class TokenFailures {
                 .build();
     }
 
-    /**
-     * Failures to record in one event.
-     *
-     * @param address null for all other addresses together
-     */
+    /** @param address null for all other addresses together */
     record Failures(@Nullable String address, long count, Instant from, Instant to) {}
 
-    /** True if the client of this address has reached the limit. */
     boolean tooMany(String address) {
         AtomicInteger count = byClient.getIfPresent(ClientAddress.of(address));
         return count != null && count.get() >= most;
     }
 
-    /** The answer to a client that has reached the limit. */
     static ProblemException problem() {
         return new ProblemException(Problem.of(
                         ProblemType.TOO_MANY_FAILURES,
@@ -81,7 +75,7 @@ final class TokenFailures {
         }
     }
 
-    /** Returns and forgets the failures since the last call. */
+    /** Returns the failures since the last call. */
     synchronized List<Failures> take() {
         Instant now = Instant.now();
         List<Failures> taken = new ArrayList<>();
@@ -104,7 +98,7 @@ final class TokenFailures {
         return taken;
     }
 
-    /** Returns failures that could not be recorded. The next {@link #take} includes them. */
+    /** For failures that could not be recorded. The next {@link #take} includes them. */
     synchronized void giveBack(List<Failures> taken) {
         for (Failures failures : taken) {
             add(failures.address(), failures.count());

@@ -6,7 +6,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
-/** The SHA-256 of a token, in hexadecimal. The time to compare hashes tells an attacker nothing about tokens. */
+/** The SHA-256 of a token, in hexadecimal. The time to compare hashes tells nothing about tokens. */
 public record TokenHash(String hex) {
 
     public static TokenHash of(String token) {

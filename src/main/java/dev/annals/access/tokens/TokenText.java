@@ -6,8 +6,8 @@ import java.util.regex.Pattern;
 import java.util.zip.CRC32;
 
 /**
- * The form of tokens: {@code annals_}, 43 letters and digits from a secure generator (256 bits), and 6 for a checksum. Scanners for
- * secrets recognize it, and the checksum avoids false alarms.
+ * The form of tokens: {@code annals_}, 43 letters and digits from a secure generator (256 bits), and a checksum of 6, which
+ * saves scanners for secrets false alarms.
  */
 public final class TokenText {
 
@@ -21,7 +21,6 @@ public final class TokenText {
 
     private TokenText() {}
 
-    /** Draws a new token. */
     public static String draw(SecureRandom random) {
         StringBuilder drawn = new StringBuilder();
         for (int i = 0; i < RANDOM_CHARACTERS; i++) {
@@ -30,7 +29,7 @@ public final class TokenText {
         return PREFIX + drawn + check(drawn.toString());
     }
 
-    /** True if the text has the form of a token. Mistyped tokens need no look-up. */
+    /** Mistyped tokens need no look-up. */
     static boolean isToken(String text) {
         if (!FORM.matcher(text).matches()) {
             return false;

@@ -56,7 +56,7 @@ public class TokenWatch {
     private final Pool pool;
     private final Vertx vertx;
     private final long recheckMillis;
-    /** Long requests by {@link Caller#key}. */
+    /** By {@link Caller#key}. */
     private final ConcurrentMap<UUID, LongRequests> longRequests = new ConcurrentHashMap<>();
 
     private final List<Long> timers = new ArrayList<>();
@@ -107,14 +107,12 @@ public class TokenWatch {
         Uni<Void> run();
     }
 
-    /** A token's long requests, and its current limits. */
     private static final class LongRequests {
         final Map<HttpServerRequest, Caller> requests = new ConcurrentHashMap<>();
         volatile @Nullable Limits ofProject;
         volatile @Nullable Limits ofToken;
     }
 
-    /** The caller of a long request with its current limits. */
     public Caller withLimitsOfNow(Caller caller) {
         LongRequests found = caller.token() == null ? null : longRequests.get(caller.key());
         Limits ofProject = found == null ? null : found.ofProject;
@@ -125,7 +123,7 @@ public class TokenWatch {
                 : caller.withLimits(ofProject, ofToken == null ? caller.tokenLimits() : ofToken);
     }
 
-    /** Runs a request, and drops its connection when the token ends. */
+    /** Drops the connection when the token ends. */
     public <T> Uni<T> whileValid(Caller caller, HttpServerRequest request, Uni<T> answer) {
         return Uni.createFrom().deferred(() -> {
             Runnable ended = follow(caller, request);
@@ -134,7 +132,7 @@ public class TokenWatch {
     }
 
     /**
-     * Drops the connection of a request when its token ends. The configured admin token does not end.
+     * Drops the connection when the token ends. The configured admin token does not end.
      *
      * @return the caller runs it at the end of the request
      */
@@ -189,7 +187,6 @@ public class TokenWatch {
         return done;
     }
 
-    /** A long request of an identity. */
     private record IdentityRequest(UUID key, LongRequests known, HttpServerRequest request, Caller.Entry entry) {}
 
     /** A request ends with the first of its grants. The client may send it again if it has others. */
@@ -242,7 +239,7 @@ public class TokenWatch {
                         .replaceWithVoid();
     }
 
-    /** Records all failures in few events. */
+    /** In few events. */
     Uni<Void> recordFailures() {
         List<TokenFailures.Failures> taken = tokens.failures().take();
         AtomicInteger recorded = new AtomicInteger();

@@ -32,7 +32,7 @@ public final class LineSplitter {
         this.tooLong = tooLong;
     }
 
-    /** While a line is read, its number. */
+    /** Ended lines; while a line is read, its number. */
     public long count() {
         return count;
     }

@@ -26,8 +26,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records of several requests that one statement writes. They are divided into appends of at most {@value #APPEND_SIZE}
- * records of one project. Each append becomes one segment of its feed.
+ * The records of several requests that one statement writes, in appends of at most {@value #APPEND_SIZE} records of one
+ * project. Each append becomes one segment of its feed.
  */
 final class AppendBatch {
 
@@ -37,10 +37,8 @@ final class AppendBatch {
     private static final Sql APPEND_NUMBERED_RECORDS = Sql.named("core/append/append_numbered_records");
     private static final Sql READ_PLACES = Sql.named("core/append/read_places");
 
-    /** A column of a record. */
     private record Column(String bind, Function<AuditRecord, @Nullable String> value) {}
 
-    /** The columns that are texts. */
     private static final List<Column> TEXTS = List.of(
             new Column("action", AuditRecord::action),
             new Column("actor_type", record -> part(record.actor(), Party::type)),
@@ -60,8 +58,7 @@ final class AppendBatch {
     /**
      * An append.
      *
-     * @param first the index of its first record
-     * @param request the index of its request, if each request is stored for itself
+     * @param request the index of its request, if each request is stored for itself; otherwise 0
      */
     private record Append(Key key, int first, int size, int request) {}
 
@@ -70,7 +67,6 @@ final class AppendBatch {
 
     private final List<AuditRecord> records = new ArrayList<>();
     private final List<UUID> projectIds = new ArrayList<>();
-    /** The token that each record arrived with. */
     private final List<UUID> tokenIds = new ArrayList<>();
     /** The index of the first record of each request, and the number of records. */
     private final List<Integer> begins = new ArrayList<>();
@@ -105,8 +101,8 @@ final class AppendBatch {
     }
 
     /**
-     * Divides records of one project into appends of about equal size, so that none has a single record behind others. An append
-     * of one has no row: its record's trigger would place it before the others.
+     * Divides records of one project into appends of about equal size, so that none has a single record behind others. An
+     * append of one has no row: its record's trigger would place it before the others.
      */
     private void divide(int begin, int end, int request, SequentialGuid guids) {
         UUID projectId = projectIds.get(begin);
@@ -121,7 +117,7 @@ final class AppendBatch {
     }
 
     /**
-     * The records of these requests that are not known to be stored. {@link #insert} stores all of them or none.
+     * {@link #insert} stores the missing records of these requests, all or none.
      *
      * @param requests those of one project stand together. If any record asks for a number, all are of one project
      */
@@ -130,19 +126,15 @@ final class AppendBatch {
     }
 
     /**
-     * The records of these requests that are not known to be stored. {@link #insertEach} stores each request for itself.
+     * {@link #insertEach} stores the missing records of each request for itself.
      *
-     * @param requests any without numbers, each with a record that is not known to be stored
+     * @param requests without numbers, each with a missing record
      */
     static AppendBatch each(List<AppendRequest> requests, SequentialGuid guids) {
         return new AppendBatch(requests, guids, true);
     }
 
-    /**
-     * The statement that writes the batch.
-     *
-     * @param lockTimeout the limit for each lock of a batch with numbers; others have that of their session
-     */
+    /** @param lockTimeout the limit for each lock of a batch with numbers; others have that of their session */
     Binds insert(Duration lockTimeout) {
         if (numbers != null) {
             return numbers.bind(manyRecords(APPEND_NUMBERED_RECORDS
@@ -162,7 +154,6 @@ final class AppendBatch {
                 .bind("append_project", ofRows(UUID[]::new, append -> append.key.projectId));
     }
 
-    /** The statement that writes each request in a subtransaction. */
     Binds insertEach() {
         int requests = begins.size() - 1;
         return manyRecords(APPEND_APART
@@ -183,7 +174,6 @@ final class AppendBatch {
         return statement.bind("recorded_by_token", tokenIds.get(0));
     }
 
-    /** Sets the binds that all statements for many records have. */
     private Binds manyRecords(Binds statement) {
         UUID[] placedWith = new UUID[records.size()];
         for (Append append : appends) {
@@ -205,7 +195,6 @@ final class AppendBatch {
         return appends.stream().filter(append -> append.size > 1).map(value).toArray(array);
     }
 
-    /** The statement that reads the places of the batch. */
     Binds readPlaces() {
         return READ_PLACES
                 .bind(
@@ -214,21 +203,10 @@ final class AppendBatch {
                 .bind("append_id", appends.stream().map(append -> append.key.id).toArray(UUID[]::new));
     }
 
-    /**
-     * The stored records.
-     *
-     * @param records in the order of the batch
-     * @param heads the last sequence id that each project got
-     */
+    /** @param heads the last sequence id that each project got */
     record Stored(List<StoredRecord> records, Map<UUID, Long> heads) {}
 
-    /**
-     * Reads the stored records from the results.
-     *
-     * @param inserted the row of {@link #insert} or {@link #insertEach}
-     * @param places the rows of {@link #readPlaces}
-     * @param failed the indexes of the requests that {@link #insertEach} did not store
-     */
+    /** @param failed the indexes of the requests that {@link #insertEach} did not store */
     Stored stored(Row inserted, RowSet<Row> places, Set<Integer> failed) {
         Map<Key, Long> firstSequenceIds = new HashMap<>();
         for (Row row : places) {
@@ -276,7 +254,7 @@ final class AppendBatch {
         return party == null ? null : value.apply(party);
     }
 
-    /** The numbers that records ask for: each the next value of the sequence that it names, in the order of the batch. */
+    /** The numbers that records ask for, in the order of the batch. */
     private static final class Numbers {
 
         private final @Nullable String[] sequences;
@@ -297,7 +275,6 @@ final class AppendBatch {
             }
         }
 
-        /** The numbers of these records; null if none asks for one. */
         static @Nullable Numbers of(List<AuditRecord> records) {
             for (AuditRecord record : records) {
                 if (record.numberSequence() != null) {
@@ -307,7 +284,6 @@ final class AppendBatch {
             return null;
         }
 
-        /** Sets the binds that {@code append_numbered_records.sql} has in addition. */
         Binds bind(Binds binds) {
             return binds.bind("number_sequence", sequences)
                     .bind("number_place", places)
@@ -315,7 +291,6 @@ final class AppendBatch {
                     .bind("sequence_count", counts.values().toArray(Long[]::new));
         }
 
-        /** The value of each record, from the result of {@code append_numbered_records.sql}. */
         @Nullable
         Long[] values(Row inserted) {
             String[] names = inserted.getArrayOfStrings("sequences");

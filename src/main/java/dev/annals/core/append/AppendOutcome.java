@@ -13,11 +13,7 @@ import java.util.function.IntFunction;
 /** The outcome of an append, which is stored whole or not at all. */
 sealed interface AppendOutcome {
 
-    /**
-     * The stored records.
-     *
-     * @throws RuntimeException if they are not stored; see {@link NotStored#toException}
-     */
+    /** Throws {@link NotStored#toException} if the records are not stored. */
     default Stored orThrow(IntFunction<String> pointer) {
         if (this instanceof NotStored failure) {
             throw failure.toException(pointer);
@@ -28,24 +24,18 @@ sealed interface AppendOutcome {
     /**
      * All records are stored.
      *
-     * @param records as they are stored, in the order sent
-     * @param added how many of them this append stored; 0 if it is a duplicate. The others had been stored before with the
-     *     same content, possibly by an earlier attempt at this append whose answer was lost, if the client chose their ids
+     * @param records in the order sent
+     * @param added how many of them this append stored. The others had been stored before with the same content, possibly by an
+     *     earlier attempt whose answer was lost
      */
     record Stored(List<StoredRecord> records, int added) implements AppendOutcome {}
 
-    /** The append is not stored. */
     sealed interface NotStored extends AppendOutcome {
 
-        /**
-         * The exception that answers the client.
-         *
-         * @param pointer the JSON pointer of a record in the body, by the record's index
-         */
+        /** The answer to the client. {@code pointer} turns the index of a record into its JSON pointer in the body. */
         RuntimeException toException(IntFunction<String> pointer);
     }
 
-    /** Some records cannot be stored. */
     record Rejected(Reason reason, List<Rejection> rejections) implements NotStored {
 
         @Override
@@ -62,7 +52,6 @@ sealed interface AppendOutcome {
             return new ProblemException(problem.withErrors(errors));
         }
 
-        /** The problem of one rejected record that was sent as a line. */
         Problem ofLine(Rejection rejection) {
             return reason == Reason.ID_TAKEN
                     ? idTaken()
@@ -80,11 +69,10 @@ sealed interface AppendOutcome {
         }
     }
 
-    /** The reason why records are rejected. */
     enum Reason {
-        /** Their ids belong to records with other content. */
+        /** The client chose ids that belong to records with other content. */
         ID_TAKEN,
-        /** They cannot have the numbers that they ask for. */
+        /** Their sequences have no number for them. */
         NO_NUMBER
     }
 
@@ -92,7 +80,7 @@ sealed interface AppendOutcome {
      * An error in one record.
      *
      * @param index the record's index in the append
-     * @param field its field, as a JSON pointer into the record
+     * @param field a JSON pointer into the record
      */
     record Rejection(int index, String field, String why) {
 
@@ -101,7 +89,7 @@ sealed interface AppendOutcome {
         }
     }
 
-    /** The database refuses a value in one of the records, and does not say in which. */
+    /** The database does not say which record it refuses. */
     record RejectedByDatabase(String sqlState) implements NotStored {
 
         Problem problem() {
@@ -117,7 +105,6 @@ sealed interface AppendOutcome {
         }
     }
 
-    /** The project accepts no more records. */
     record ProjectClosed() implements NotStored {
 
         @Override
@@ -126,7 +113,6 @@ sealed interface AppendOutcome {
         }
     }
 
-    /** The queue is full. */
     record QueueFull(String why) implements NotStored {
 
         @Override
@@ -144,7 +130,7 @@ sealed interface AppendOutcome {
         }
     }
 
-    /** The database accepts no records now. Unless {@code why} says otherwise, they may have been stored. */
+    /** Unless {@code why} says otherwise, the records may have been stored. */
     record Unavailable(String why) implements NotStored {
 
         @Override
@@ -153,7 +139,6 @@ sealed interface AppendOutcome {
         }
     }
 
-    /** An unexpected failure. */
     record Failed(Throwable cause) implements NotStored {
 
         @Override

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Bounded queues of requests, which are written in batches. Every request gets exactly one outcome.
  *
- * <p>In one project each commit waits for the one before. While a batch is in flight, new requests gather, and the next batch
- * has all of them. A commit costs about the same for many projects as for one, so a few writers share the work: each writes
- * the requests of many queues in one shared batch, the longest wait first. No timer runs, and a lone request does not wait.
+ * <p>In a project each commit waits for the one before, so requests gather while a batch is in flight. A commit costs about the
+ * same for many projects as for one, so each of a few writers puts the requests of many queues into one shared batch, the
+ * longest wait first. No timer runs, and a lone request does not wait.
  *
  * <pre>
  * a queue is    until                                        then
@@ -40,27 +40,27 @@ import org.jspecify.annotations.Nullable;
  */
 final class AppendQueue {
 
-    /** Up to so many records of one queue share a batch. A queue with more is written alone, so that few records do not wait for many. */
+    /** A queue with more records is written alone, so that few records do not wait for many. */
     static final int SHARED_RECORDS = 256;
 
     /**
-     * Names a queue: the requests of a project that contain a record with a number, or all its others. A sequence stays locked
-     * while any transaction that has drawn from it is open, and only numbered requests should wait for that.
+     * Names a queue: the requests of a project with a record that asks for a number, or its others. A sequence stays locked
+     * while a transaction that has drawn from it is open, and only numbered requests should wait for that.
      */
     record Key(UUID projectId, boolean numbered) {}
 
-    /** Writes batches. The queue has at most one batch of a key in flight. */
+    /** Writes batches, at most one of a key at a time, and the requests of a series in their order. */
     interface Store {
         /**
-         * Writes requests of one queue or several, those of a series in their order. Waits for no lock for long.
+         * Writes requests of one queue or several. Waits for no lock for long.
          *
-         * @return completes when the next batch of these queues may start, with a function that gives the requests their
-         *     outcomes. Fails with {@link NotSharedException} if requests are left, and otherwise if none is stored
+         * @return a function that gives the requests their outcomes, once the next batch of these queues may start. Fails with
+         *     {@link NotSharedException} if requests are left, and otherwise if none is stored
          */
         Uni<Runnable> writeShared(List<AppendRequest> requests);
 
         /**
-         * Writes requests of one queue, those of a series in their order, for as long as that takes.
+         * Writes requests of one queue, for as long as that takes.
          *
          * @param failure the reason why {@link #writeShared} failed with these requests alone; null if it is not known
          * @return as above. Requests that failed have their outcomes by then, and the others may
@@ -68,19 +68,18 @@ final class AppendQueue {
         Uni<Runnable> writeOwn(List<AppendRequest> requests, @Nullable Throwable failure);
     }
 
-    /** A shared batch failed. */
     static final class NotSharedException extends RuntimeException {
         private static final long serialVersionUID = 1L;
 
         private final transient Set<Key> left;
 
-        /** Some requests cannot be written. They may have been stored, if the answer was lost. */
+        /** It is not known which requests cannot be written. They may have been stored, if the answer was lost. */
         NotSharedException(Throwable failure) {
             this(failure, Set.of());
         }
 
         /**
-         * Requests of these queues are left, and all others have their outcomes.
+         * All other requests have their outcomes.
          *
          * @param failure the reason, if it concerns all requests that are left
          */
@@ -94,13 +93,11 @@ final class AppendQueue {
         }
     }
 
-    /** The waiting requests of one key. */
     private static final class Queue {
         final ArrayDeque<AppendRequest> waiting = new ArrayDeque<>();
         long bytes;
     }
 
-    /** Requests that are written together. */
     private static final class Batch {
         final List<AppendRequest> requests = new ArrayList<>();
         int records;
@@ -128,11 +125,11 @@ final class AppendQueue {
     // All that follows is guarded by this. Batches start outside of the lock, because making their statements takes
     // long.
     private final Map<Key, Queue> queues = new HashMap<>();
-    /** Queues with waiting requests and no batch in flight, for the writers. */
+    /** Queues with waiting requests and no batch in flight. */
     private final ArrayDeque<Key> ready = new ArrayDeque<>();
-    /** Such queues that need batches of their own. */
+
     private final ArrayDeque<Key> readyForOwn = new ArrayDeque<>();
-    /** The batches of single queues that a failed shared batch was split into, for the writers. */
+    /** The batches of single queues that a failed shared batch was split into. */
     private final ArrayDeque<Batch> toTryAlone = new ArrayDeque<>();
 
     private final Cooldowns cooldowns;
@@ -144,7 +141,6 @@ final class AppendQueue {
         this(store, config, bounds, metrics, System::nanoTime);
     }
 
-    /** A queue with this clock. */
     AppendQueue(Store store, AppendConfig config, AppendBounds bounds, MeterRegistry metrics, LongSupplier nanoTime) {
         this.store = store;
         this.config = config;
@@ -163,11 +159,7 @@ final class AppendQueue {
         return queues.size();
     }
 
-    /**
-     * Adds a request to its queue.
-     *
-     * @return its outcome, which never fails. A request that is not accepted fails its series, too
-     */
+    /** The outcome never fails. A request that is not accepted fails its series, too. */
     CompletableFuture<AppendOutcome> append(AppendRequest request) {
         AppendOutcome refusal = enqueue(request);
         if (refusal == null) {
@@ -183,7 +175,7 @@ final class AppendQueue {
         stopping = true;
     }
 
-    /** Adds a request to its queue; returns the reason if that is not possible. An empty queue accepts a request of any size. */
+    /** Returns the reason if the request is refused. An empty queue accepts a request of any size. */
     private synchronized @Nullable AppendOutcome enqueue(AppendRequest request) {
         if (stopping) {
             return new AppendOutcome.Unavailable(
@@ -217,7 +209,6 @@ final class AppendQueue {
         }
     }
 
-    /** Starts all batches that can start now. */
     private void startBatches() {
         for (Batch own = nextOwnBatch(); own != null; own = nextOwnBatch()) {
             startOwn(own, null);
@@ -237,7 +228,7 @@ final class AppendQueue {
         return batch;
     }
 
-    /** Takes a batch for an idle writer; null if all are busy or there is none. */
+    /** Null if all writers are busy or no queue is ready. */
     private synchronized @Nullable Batch nextSharedBatch() {
         if (idleWriters == 0 || (toTryAlone.isEmpty() && ready.isEmpty())) {
             return null;
@@ -298,7 +289,7 @@ final class AppendQueue {
                 .with(outcomes -> end(batch, 0, outcomes), failure -> fail(batch, 0, failure));
     }
 
-    /** Starts own batches of the queues that are left, or of the only one. If it is not known which are, each is tried alone. */
+    /** Starts own batches of the queues that failed. If it is not known which those are, tries each alone. */
     private void split(Batch batch, NotSharedException failure) {
         Map<Key, Batch> byQueue = batch.byQueue();
         Set<Key> left = byQueue.size() == 1 ? byQueue.keySet() : failure.left();
@@ -320,17 +311,12 @@ final class AppendQueue {
     }
 
     private void fail(Batch batch, int writers, Throwable failure) {
-        // Before the next batch starts, which must not contain later requests of their series.
+        // The next batch must not contain later requests of their series.
         AppendRequest.fail(batch.requests, new AppendOutcome.Failed(failure));
         end(batch, writers, () -> {});
     }
 
-    /**
-     * Ends a batch. The next one starts before the stored requests get their outcomes, because making the answers takes about
-     * as long as a commit.
-     *
-     * @param writers how many writers it had
-     */
+    /** Starts the next batch before the stored requests get their outcomes: making the answers takes about as long as a commit. */
     private void end(Batch batch, int writers, Runnable outcomes) {
         try {
             synchronized (this) {
@@ -343,7 +329,6 @@ final class AppendQueue {
         }
     }
 
-    /** Makes the queues of a batch ready, or removes them if no request waits. */
     private void release(Batch batch) {
         for (AppendRequest request : batch.requests) {
             if (request.hasSpoiledBatch()) {
@@ -360,8 +345,8 @@ final class AppendQueue {
     }
 
     /**
-     * Queues with a request that made a batch fail. They share no batch for a second, and twice as long whenever it happens
-     * again soon, up to a minute: a client that keeps sending such requests costs other projects little.
+     * Queues with a request that made a batch fail. They share no batch for a second, and twice as long each time that this
+     * happens again soon, up to a minute: a client that keeps sending such requests costs other projects little.
      */
     static final class Cooldowns {
 
@@ -376,20 +361,18 @@ final class AppendQueue {
             this.nanoTime = nanoTime;
         }
 
-        /** Its end and its length, in nanoseconds. */
         private record Cooldown(long end, long length) {
 
             boolean isOver(long now) {
                 return now - end > 0;
             }
 
-            /** Whether it ended so long ago that the next one is as short as the first. */
+            /** Whether the next one is as short as the first. */
             boolean isForgotten(long now) {
                 return now - end > length;
             }
         }
 
-        /** Notes that a request of this queue made a batch fail. */
         void add(Key key) {
             long now = nanoTime.getAsLong();
             if (queues.size() > FORGET_FROM) {

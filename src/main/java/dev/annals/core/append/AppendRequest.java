@@ -28,19 +28,18 @@ final class AppendRequest {
     private final Series series;
     /** The records that an earlier attempt or request has stored, by their index in {@link #records}. */
     private final @Nullable StoredRecord[] found;
-    /** The number of records that this request stored. */
+
     private int added;
-    /** The number of times that the service drew new ids because other records had those of this request. */
+    /** Times that the service drew new ids because other records had those of this request. */
     private int redraws;
 
     private boolean spoiledBatch;
     private boolean idExists;
 
     /**
-     * Requests whose records have to be stored in the order of the requests. Once one of them has failed, no later one is
-     * written: they end with {@link AppendOutcome.EarlierFailed}, and may be sent in a new series.
-     *
-     * <p>All requests of a series that are in flight at the same time belong in the same queue.
+     * Requests whose records have to be stored in their order. After a failure the later ones end with {@link
+     * AppendOutcome.EarlierFailed}, and may be sent in a new series. All requests of a series that are in flight at a time
+     * belong in one queue.
      */
     static final class Series {
 
@@ -55,16 +54,12 @@ final class AppendRequest {
         }
     }
 
-    /** A request in a series of its own. */
     AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes) {
         this(projectId, tokenId, records, bytes, new Series());
     }
 
     /**
-     * A request that follows the earlier ones of {@code series}.
-     *
-     * @param tokenId the token that the records arrived with
-     * @param records one or more, each with an id of its own
+     * @param records one or more, with ids that differ
      * @param bytes about how much memory the records need
      */
     AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes, Series series) {
@@ -76,18 +71,16 @@ final class AppendRequest {
         this.found = new StoredRecord[records.size()];
     }
 
-    /** Those of the given requests that are open. */
     static List<AppendRequest> open(List<AppendRequest> requests) {
         return requests.stream().filter(AppendRequest::isOpen).toList();
     }
 
-    /** Those of the given requests that follow no other of them in a series. */
     static List<AppendRequest> firstOfEachSeries(List<AppendRequest> requests) {
         Set<Series> all = new HashSet<>();
         return requests.stream().filter(request -> all.add(request.series)).toList();
     }
 
-    /** Whether this request has no outcome yet and may be written. If its series has failed, this ends the request. */
+    /** If the series has failed, this ends the request. */
     private boolean isOpen() {
         if (series.hasFailed()) {
             fail(new AppendOutcome.EarlierFailed());
@@ -106,17 +99,14 @@ final class AppendRequest {
         return missing;
     }
 
-    /** Whether this record is not known to be stored. */
     boolean isMissing(int index) {
         return found[index] == null;
     }
 
-    /** The ids of {@link #missing}. */
     List<UUID> missingIds() {
         return missing().stream().map(AuditRecord::id).toList();
     }
 
-    /** Notes that this request made a transaction fail. */
     void spoilBatch() {
         spoiledBatch = true;
     }
@@ -125,22 +115,19 @@ final class AppendRequest {
         return spoiledBatch;
     }
 
-    /** Notes that the id of a missing record exists in the database. */
     void noteExistingId() {
         idExists = true;
     }
 
-    /** Whether an id exists that was not compared since. */
+    /** Whether an id exists that {@link #compareWith} has not compared since. */
     boolean hasExistingId() {
         return idExists;
     }
 
     /**
-     * Notes which records are already stored, and draws a new id for each record whose id was drawn by the service and
-     * belongs to another record. Ends the request if all of its records are stored, or if an id that the client sent belongs to
-     * a record with other content.
+     * Notes which records are stored. Draws a new id if another record has one that the service drew, and rejects the request
+     * if another record has one that the client sent. Ends the request if all is stored.
      *
-     * @param maxRedraws after this many redraws the request fails
      * @return whether any record of this request was found
      */
     boolean compareWith(Map<UUID, StoredRecord> stored, SequentialGuid guids, int maxRedraws) {
@@ -155,8 +142,7 @@ final class AppendRequest {
                 any = true;
                 if (there.isSentAs(record)) {
                     found[i] = there;
-                    // The id was drawn for this request, so an earlier attempt stored the record and its answer was
-                    // lost.
+                    // An earlier attempt stored the record, and its answer was lost: the id was drawn for this request.
                     added += record.idAssigned() ? 1 : 0;
                 } else if (record.idAssigned()) {
                     records.set(i, record.withId(guids.next()));
@@ -179,16 +165,11 @@ final class AppendRequest {
         return any;
     }
 
-    /** Ends the request after all of its records were found to be stored. */
     private void succeed() {
         outcome.complete(new AppendOutcome.Stored(List.of(found), added));
     }
 
-    /**
-     * Ends requests that a batch has stored.
-     *
-     * @param stored their missing records, in their order
-     */
+    /** @param stored the missing records of these requests, in their order */
     static void succeed(List<AppendRequest> requests, List<StoredRecord> stored) {
         int next = 0;
         for (AppendRequest request : requests) {
@@ -202,13 +183,13 @@ final class AppendRequest {
         }
     }
 
-    /** Ends the request without success. Its series fails first, so that a caller who learns of the failure can rely on that. */
+    /** The series fails first, so that a caller who learns of the failure can rely on that. */
     void fail(AppendOutcome why) {
         series.fail();
         outcome.complete(why);
     }
 
-    /** Ends those of the given requests that have no outcome yet. */
+    /** Ends the requests that have no outcome yet. */
     static void fail(List<AppendRequest> requests, AppendOutcome why) {
         for (AppendRequest request : requests) {
             request.fail(why);

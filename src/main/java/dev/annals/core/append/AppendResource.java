@@ -85,7 +85,6 @@ public class AppendResource {
                 true);
     }
 
-    /** Appends one record, and answers with it. */
     @POST
     @Requires(Scope.WRITE)
     public Uni<Response> appendProjectLog(
@@ -93,7 +92,6 @@ public class AppendResource {
         return appends.append(http, uri, request, one);
     }
 
-    /** Appends the records of a batch: all or none. */
     @POST
     @Path("batch")
     @Requires(Scope.WRITE)
@@ -102,7 +100,6 @@ public class AppendResource {
         return appends.append(http, uri, request, batch);
     }
 
-    /** Appends the records of a stream of lines. */
     @POST
     @Path("import")
     @Requires(Scope.WRITE)

@@ -73,7 +73,7 @@ class AppendStore implements AppendQueue.Store {
     }
 
     /**
-     * Writes requests in one transaction. If that fails because of single requests, writes each in a subtransaction.
+     * Tries one transaction. If that fails because of single requests, writes each in a subtransaction.
      *
      * @param requests those of one project stand together
      */
@@ -107,11 +107,7 @@ class AppendStore implements AppendQueue.Store {
         });
     }
 
-    /**
-     * Writes requests of one queue until each has its outcome.
-     *
-     * @return as described at {@link AppendQueue.Store}; never fails
-     */
+    /** Never fails. */
     @Override
     public Uni<Runnable> writeOwn(List<AppendRequest> requests, @Nullable Throwable failure) {
         return Uni.createFrom()
@@ -130,7 +126,6 @@ class AppendStore implements AppendQueue.Store {
                 });
     }
 
-    /** The result if all requests have their outcomes. */
     static Uni<Runnable> ended() {
         return Uni.createFrom().<Runnable>item(() -> () -> {});
     }
@@ -139,13 +134,12 @@ class AppendStore implements AppendQueue.Store {
      * Stores requests of one queue, all or none.
      *
      * @param briefly whether to wait for no lock for long
-     * @return gives them their outcomes
      */
     Uni<Runnable> storeAll(List<AppendRequest> requests, boolean briefly) {
         return store(pool, requests, briefly ? bounds.lockTimeout() : lockTimeout);
     }
 
-    /** One transaction, and in the same round trip the query for the places of its records. */
+    /** One round trip: the transaction, and the query for the places of its records. */
     private Uni<Runnable> store(Pool pool, List<AppendRequest> requests, Duration lockTimeout) {
         AppendBatch batch = AppendBatch.whole(requests, guids);
         return execute(pool, batch.insert(lockTimeout), batch.readPlaces())
@@ -164,7 +158,7 @@ class AppendStore implements AppendQueue.Store {
                 .with((inserted, places) -> Tuple2.of(inserted.iterator().next(), places)));
     }
 
-    /** Stores those requests of one queue that can be stored, in one transaction, and ends them; notes the failures of the others. */
+    /** Stores the requests of one queue that can be stored, in one transaction, and notes the failures of the others. */
     Uni<Void> storeEach(List<AppendRequest> requests) {
         return storeEach(pool, requests);
     }
@@ -206,7 +200,7 @@ class AppendStore implements AppendQueue.Store {
         }
     }
 
-    /** Ends those requests of one queue that have an id which an open transaction holds. Never fails. */
+    /** Ends the requests of one queue with an id that an open transaction holds. Never fails. */
     Uni<Void> endWithHeldIds(List<AppendRequest> requests) {
         List<Integer> numbers = new ArrayList<>();
         List<UUID> ids = new ArrayList<>();
@@ -234,8 +228,8 @@ class AppendStore implements AppendQueue.Store {
     }
 
     /**
-     * Reads the records that are stored under the ids of these requests. If a stored record has other content than every record
-     * sent, only its id is kept: it may be a thousand times as large.
+     * Reads the records with the ids of these requests. If a record has other content, only its id is kept: it may be a
+     * thousand times as large.
      */
     Uni<Map<UUID, StoredRecord>> findStored(UUID projectId, List<AppendRequest> requests) {
         Map<UUID, List<AuditRecord>> sent = requests.stream()
@@ -260,7 +254,6 @@ class AppendStore implements AppendQueue.Store {
                 }));
     }
 
-    /** Reads what the sequences have left that the records of these requests name. */
     Uni<RowSet<Row>> readValuesLeft(UUID projectId, List<AppendRequest> requests) {
         String[] names = requests.stream()
                 .flatMap(request -> request.missing().stream())
@@ -282,12 +275,10 @@ class AppendStore implements AppendQueue.Store {
         return config.retries();
     }
 
-    /** The pause before a retry. */
     Duration retryDelay(int attempts) {
         return DatabaseFailure.backOff(bounds.retryDelay(), bounds.maxRetryDelay(), attempts);
     }
 
-    /** See {@link ServicePool#hasSeenPrimary}. */
     boolean hasSeenPrimary() {
         return pools.hasSeenPrimary();
     }

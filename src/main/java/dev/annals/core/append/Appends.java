@@ -63,10 +63,8 @@ public class Appends {
      * A kind of body that is appended whole or not at all.
      *
      * @param via its name in metrics
-     * @param type its media type; a wildcard if it may have any
      * @param otherwise the advice for a body of another type
-     * @param maxBytes its greatest length
-     * @param read reads its records, or fails with a problem. A record that is sent twice under one id is appended once
+     * @param read fails with a problem. A record that is sent twice under one id is appended once
      * @param pointer the JSON pointer of a record in the body, by the record's index
      * @param batch whether the answer has the places of all records rather than the only record
      */
@@ -105,7 +103,6 @@ public class Appends {
         }
     }
 
-    /** Reads a body of this form, appends its records, and answers with the stored ones. */
     public Uni<Response> append(HttpServerRequest http, UriInfo uri, ContainerRequestContext request, Form form) {
         Caller caller = Caller.of(request);
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
@@ -127,11 +124,10 @@ public class Appends {
     /**
      * Appends each of these records that can be stored, in their order and without counting them against limits.
      *
-     * @param via the name in metrics
      * @param records with ids that differ
      * @param bytes about their length as JSON
-     * @return the problems of the others, by their index. Fails with a problem if the database or the queue accepts no records
-     *     now; some may have been stored then
+     * @return the problems of the others, by their index. Fails with a problem if no records are accepted now; some may have
+     *     been stored then
      */
     public Uni<Map<Integer, Problem>> appendEach(Caller caller, String via, List<AuditRecord> records, long bytes) {
         List<Placed> all = new ArrayList<>(records.size());
@@ -142,7 +138,6 @@ public class Appends {
         return appendEach(caller, via, all, bytes, refused).replaceWith(refused);
     }
 
-    /** A record and its index. */
     private record Placed(int index, AuditRecord record) {}
 
     private Uni<Void> appendEach(
@@ -169,7 +164,7 @@ public class Appends {
                 });
     }
 
-    /** Notes refused records, and returns those that may still be stored, in parts. */
+    /** Returns the records that may still be stored, in parts. */
     private static List<List<Placed>> settle(
             AppendOutcome outcome, List<Placed> placed, Map<Integer, Problem> refused) {
         if (outcome instanceof AppendOutcome.Rejected rejected) {
@@ -194,12 +189,11 @@ public class Appends {
         return List.of();
     }
 
-    /** The queue, for a body that streams in. */
     AppendQueue queues() {
         return queues;
     }
 
-    /** Counts the records that requests of one kind store. Records that were stored before do not count. */
+    /** Counts the records that requests of one kind store, without those stored before. */
     static final class Counters {
 
         private final Counter records;
@@ -216,18 +210,13 @@ public class Appends {
                     .register(metrics);
         }
 
-        /** Counts records of a request: {@code added} of {@code all}, which arrived in so many bytes. */
         void stored(int added, int all, long size) {
             records.increment(added);
             bytes.increment((double) size * added / all);
         }
     }
 
-    /**
-     * The counters of one kind of request.
-     *
-     * @param via {@code one}, {@code batch}, {@code import}, {@code cloudevents} or {@code otlp}
-     */
+    /** @param via {@code one}, {@code batch}, {@code import}, {@code cloudevents} or {@code otlp} */
     Counters counters(String via) {
         return new Counters(via, metrics);
     }
@@ -266,7 +255,7 @@ public class Appends {
         });
     }
 
-    /** Refuses new requests. Waiting requests are still written and answered before the pool closes. */
+    /** Waiting requests are still written and answered before the pool closes. */
     void stop(@Observes ShutdownEvent event) {
         queues.stop();
     }

@@ -19,9 +19,9 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A batch of one queue that failed, or is expected to: finds out which of its requests cannot be stored, ends them, and stores
- * the others. Without numbers, each attempt stores each request in a subtransaction, which names those that failed. With
- * numbers, an attempt stores all or none.
+ * A batch of one queue that failed, or is expected to: finds the requests that cannot be stored, ends them, and stores the
+ * others. Without numbers, each attempt stores each request in a subtransaction, which names those that failed. With numbers,
+ * an attempt stores all or none.
  *
  * <pre>
  * failure      request in question found by           its outcome                       the others
@@ -51,7 +51,6 @@ final class FailedBatch {
     /** The number of attempts that brought no request further. */
     private int attempts;
 
-    /** A batch of these requests of one queue. */
     FailedBatch(AppendStore store, List<AppendRequest> requests) {
         this.store = store;
         this.projectId = requests.get(0).key.projectId();
@@ -59,7 +58,6 @@ final class FailedBatch {
         this.requests = requests;
     }
 
-    /** Classes of failures, by what follows from them. */
     enum Kind {
         /** The connection broke, the transaction lost to another one or waited too long, or an append's id was taken. */
         RETRYABLE,
@@ -67,11 +65,11 @@ final class FailedBatch {
         ID_HELD,
         /** A record with one of these ids exists. */
         ID_EXISTS,
-        /** A sequence that the records name has no number for them. */
+        /** A sequence has no number for the records. */
         NO_NUMBER,
         /** The project accepts no more records. */
         CLOSED,
-        /** The database refuses a value of one of the records. */
+        /** The database refuses a value. */
         REFUSED,
         /** Anything else. Another attempt does not help. */
         FATAL;
@@ -92,7 +90,7 @@ final class FailedBatch {
             return DatabaseFailure.isTransient(failure) ? RETRYABLE : of(error.getSqlState(), error.getConstraint());
         }
 
-        /** The failure of a request in {@code append_apart.sql}. */
+        /** A failure in {@code append_apart.sql}. */
         static Kind ofRequest(String state, String constraint) {
             return state.equals(LOCK_NOT_AVAILABLE) ? ID_HELD : of(state, constraint);
         }
@@ -108,24 +106,20 @@ final class FailedBatch {
                 return NO_NUMBER;
             }
             if ("append_pkey".equals(constraint) || "feed_segment_append_key".equals(constraint)) {
-                // Each attempt draws new ids for its appends.
+                // The next attempt draws new ids for its appends.
                 return RETRYABLE;
             }
             // 22: data exception. 23: constraint violation. 54: a limit of the server.
             return state.startsWith("22") || state.startsWith("23") || state.startsWith("54") ? REFUSED : FATAL;
         }
 
-        /** Whether single requests cause it, and the others can be stored. */
+        /** Whether the other requests can be stored. */
         boolean isOfSingleRequests() {
             return this == ID_HELD || this == ID_EXISTS || this == REFUSED;
         }
     }
 
-    /**
-     * Writes the requests that have no outcome yet.
-     *
-     * @return gives those that were stored last their outcomes
-     */
+    /** Returns a function that gives the requests that were stored last their outcomes. */
     Uni<Runnable> write() {
         requests = AppendRequest.open(requests);
         if (requests.isEmpty()) {
@@ -144,8 +138,8 @@ final class FailedBatch {
     }
 
     /**
-     * The first attempt waits for no lock for long. Later ones wait for the sequence for as long as it takes, while other
-     * writers may need it, so they must not wait for an id.
+     * The first attempt waits for no lock for long. Later ones may hold up other writers of the sequence, so they must not wait
+     * for an id.
      */
     private Uni<Runnable> writeNumbered() {
         if (attempts == 0) {
@@ -159,7 +153,7 @@ final class FailedBatch {
         });
     }
 
-    /** Does what follows from a failure of all requests together; returns what {@link #write} does. */
+    /** Handles a failure of all requests together; returns the result of {@link #write}. */
     Uni<Runnable> writeAfter(Throwable failure) {
         requests = AppendRequest.open(requests);
         if (requests.isEmpty()) {
@@ -187,7 +181,7 @@ final class FailedBatch {
         return AppendStore.ended();
     }
 
-    /** The connection may have broken during COMMIT. Then the next attempt under the same ids fails with {@link Kind#ID_EXISTS}. */
+    /** COMMIT may have succeeded. Then the next attempt under the same ids fails with {@link Kind#ID_EXISTS}. */
     private Uni<Runnable> retry(Throwable failure) {
         if (DatabaseFailure.onlyReads(failure) && !store.hasSeenPrimary()) {
             return end(new AppendOutcome.Unavailable(DatabaseFailure.advice(failure)));
@@ -206,11 +200,7 @@ final class FailedBatch {
                 .chain(this::write);
     }
 
-    /**
-     * Writes the requests that are left after an attempt.
-     *
-     * @param progress whether it brought any of them further; those that got an outcome count by themselves
-     */
+    /** @param progress whether the attempt before brought any request further. A request that got an outcome counts by itself */
     private Uni<Runnable> writeRest(boolean progress) {
         int before = requests.size();
         requests = AppendRequest.open(requests);
@@ -237,7 +227,6 @@ final class FailedBatch {
         });
     }
 
-    /** Rejects the requests with records that cannot get the numbers that they ask for, and writes the others. */
     private Uni<Runnable> refuseNumbers() {
         return store.readValuesLeft(projectId, requests).chain(rows -> {
             ValuesLeft left = new ValuesLeft(rows);
@@ -257,7 +246,7 @@ final class FailedBatch {
                 .chain(AppendStore::ended);
     }
 
-    /** The values that sequences have left, as {@code read_values_left.sql} found a moment ago. */
+    /** The values that sequences had left a moment ago. */
     private static final class ValuesLeft {
 
         private final Map<String, Sequence> sequences = new HashMap<>();
@@ -275,7 +264,6 @@ final class FailedBatch {
             }
         }
 
-        /** Gives a request the values that its records ask for, or rejects it. */
         void give(AppendRequest request) {
             Map<String, Long> wanted = new HashMap<>();
             List<Rejection> rejections = new ArrayList<>();
@@ -294,7 +282,7 @@ final class FailedBatch {
         }
 
         /**
-         * The reason why a record cannot get a number; null if it can.
+         * Null if the record can get a number.
          *
          * @param wanted how many values of each sequence the earlier records of its request ask for; this record's is added
          */

@@ -30,11 +30,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Appends an {@code application/x-ndjson} body of any length while it streams in, one record per line, many lines in one append.
- * A refused line is counted and named; the other lines are stored, in their order.
- *
- * <p>{@code LineSplitter} cuts the body into lines. Their records gather in a {@link Batch}, which waits until it is sent to the
- * queue and is in flight until its outcome arrives. {@link Summary} counts the outcomes and is the answer.
+ * Appends an {@code application/x-ndjson} body of any length while it streams in, one record per line, many lines in one
+ * append. A refused line is counted and named; the other lines are stored, in their order. All methods run on the request's
+ * event loop.
  *
  * <pre>
  * outcome of a batch                    what follows
@@ -46,20 +44,18 @@ import org.jspecify.annotations.Nullable;
  * any other                             the upload fails, and the problem says with which line to continue
  * </pre>
  *
- * <p>Limits: two batches are in flight, one being committed and one behind it. While they are, or while a batch waits, nothing is
- * read from the connection, which slows the sender down to the database's pace. A batch also waits while its project or token has used
- * up a limit. Batches are no larger than that limit allows per second, so that the project's other requests get their turn.
+ * <p>Limits: two batches are in flight, one being committed and one behind it. While they are, or while a batch waits, nothing
+ * is read from the connection. A batch is no larger than its project's and token's limits allow per second, so that the
+ * project's other requests get their turn.
  *
- * <p>Order: the batches in flight form a {@link AppendRequest.Series}, so a batch is not stored if the one before it was not stored completely.
- * When all batches of a failed series are back, the waiting ones are sent in a new series, in the order of their lines.
+ * <p>Order: the batches in flight form a {@link AppendRequest.Series}, so each is stored only after the one before it. When all
+ * batches of a failed series are back, the waiting ones are sent in a new series, in the order of their lines.
  *
  * <p>Lines that were stored before a connection broke stay stored. A sender that sets ids may send all lines again.
- *
- * <p>All methods run on the request's event loop.
  */
 final class NdjsonUpload {
 
-    /** The most refused lines that the answer names; further ones are only counted. */
+    /** Further refused lines are only counted. */
     static final int NAMED_REFUSALS = 100;
 
     private static final int BATCHES_IN_FLIGHT = 2;
@@ -68,7 +64,7 @@ final class NdjsonUpload {
 
     private static final long FULL_QUEUE_DELAY_MILLIS = 50;
     private static final int FULL_QUEUE_TRIES = 200;
-    /** The longest wait before a batch asks for its turn again: an operator may have raised the limit. */
+    /** An operator may raise the limit during a wait. */
     private static final long MOST_TURN_MILLIS = 1_000;
 
     private final BodyParts request;
@@ -93,13 +89,13 @@ final class NdjsonUpload {
 
     private boolean ended;
     private long received;
-    /** The timers that run; while one does, nothing is sent. */
+    /** While a timer runs, nothing is sent. */
     private int delays;
-    /** The times that the queue was full since a batch was last stored. */
+    /** Counted since a batch was last stored. */
     private int fullQueueTries;
 
     private boolean queueWasFull;
-    /** When the first waiting batch began to wait for its turn; 0 if it does not. */
+    /** In nanoseconds; 0 if no batch waits for its turn. */
     private long waitingSince;
 
     NdjsonUpload(
@@ -123,12 +119,12 @@ final class NdjsonUpload {
         this.bounds = bounds;
     }
 
-    /** The most bytes of a body that are held at a time: the batches in flight, one that waits, one that gathers, and a line. */
+    /** The bytes of the batches in flight, one that waits, one that gathers, and a line. */
     static long mostBytes(AppendBounds bounds) {
         return (BATCHES_IN_FLIGHT + 2) * bounds.bulkBytes() + 2L * MAX_LINE_BYTES;
     }
 
-    /** Reads the body to its end. Fails with a problem if the database or the queue stops taking records on the way. */
+    /** Fails with a problem if the database or the queue stops taking records on the way. */
     CompletableFuture<Summary> run() {
         request.read(this::read, this::end, this::fail);
         return answer;
@@ -205,7 +201,7 @@ final class NdjsonUpload {
     }
 
     private boolean mayBeSent(Batch batch) {
-        // Batches with and without numbers would overtake one another: the queue has a lane for each kind.
+        // Batches with and without numbers have different queues, and would overtake one another.
         return !answer.isDone()
                 && delays == 0
                 && !series.hasFailed()
@@ -257,7 +253,7 @@ final class NdjsonUpload {
         proceed();
     }
 
-    /** Does what the table above says; false if the upload fails. */
+    /** False if the upload fails. */
     private boolean settle(Batch batch, AppendOutcome outcome) {
         if (outcome instanceof AppendOutcome.Stored all) {
             stored(all.records(), all.added());
@@ -274,7 +270,7 @@ final class NdjsonUpload {
             if (half == 0) {
                 summary.refuse(batch.firstLine(), rejected.problem());
             } else {
-                // The database does not say which record it refuses. Halving stores everything but the refused ones.
+                // The database does not say which record it refuses.
                 waitAgain(batch, place -> place < half);
                 waitAgain(batch, place -> place >= half);
             }
@@ -336,7 +332,7 @@ final class NdjsonUpload {
         }
     }
 
-    /** The number of the last line before which each line is stored or refused, that line included. */
+    /** Every line up to this one is stored or refused. */
     private long settledLines() {
         return Stream.of(inFlight.stream(), waiting.stream(), Stream.of(gathering))
                 .flatMap(batches -> batches)
@@ -346,13 +342,11 @@ final class NdjsonUpload {
                 .orElse(lines.count());
     }
 
-    /** Records that are appended together, with the numbers of their lines. */
     private static final class Batch {
         final List<AuditRecord> records = new ArrayList<>();
         final List<Long> lines = new ArrayList<>();
         final Set<UUID> ids = new HashSet<>();
         boolean numbered;
-        /** Whether it was counted against the limits. */
         boolean counted;
         /** About how much memory the records take. */
         long bytes;
@@ -386,21 +380,19 @@ final class NdjsonUpload {
         }
     }
 
-    /** A line that was not stored, counted from 1. */
+    /** @param line counted from 1 */
     private record Refusal(long line, Problem problem) {}
 
-    /** The lines that were stored and refused: so far, or of the whole body once it is the answer. */
     static final class Summary {
         private long stored;
         private long storedBefore;
-        /** The lowest sequence id of the records that were stored now or before. */
         private long firstSequenceId = Long.MAX_VALUE;
 
         private long lastSequenceId;
         private long refused;
         private final List<Refusal> refusals = new ArrayList<>();
 
-        /** Counts stored records, of which this upload has added some; the others had been stored before, with the same content. */
+        /** @param added how many of the records this upload stored */
         private void count(List<StoredRecord> records, int added) {
             for (StoredRecord record : records) {
                 firstSequenceId = Math.min(firstSequenceId, record.sequenceId());
@@ -417,7 +409,7 @@ final class NdjsonUpload {
             }
         }
 
-        /** Whether nothing of the body is stored: a sender that looks at the status alone must not take that for success. */
+        /** Whether nothing is stored: a sender that looks at the status alone must not take that for success. */
         boolean isRefusal() {
             return refused > 0 && stored + storedBefore == 0;
         }
@@ -438,7 +430,6 @@ final class NdjsonUpload {
                     .with("refused", refused);
         }
 
-        /** The members of a problem come first if it is a refusal. */
         byte[] toJson() {
             return JsonBody.toBytes(256 + refusals.size() * 256, json -> {
                 json.writeStartObject();

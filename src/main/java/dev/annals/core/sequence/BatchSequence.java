@@ -16,9 +16,8 @@ import org.jspecify.annotations.Nullable;
  * {@link SequenceKind#BATCH}, {@link SequenceKind#ASYNC_BATCH} and {@link SequenceKind#RECYCLED_SERIES}: hands out reserved
  * values, and reserves more when fewer are left than the low-water mark.
  *
- * <p>At most one refill is in flight. Callers that find too few values wait for it, in order; it fetches a batch, or as many
- * as all of them need if that is more. A refill that fails is retried. Waiting callers learn of the failure once the retries
- * are used up; while there are values, no caller does.
+ * <p>At most one refill is in flight. Callers that find too few values wait for it, in order. A refill that fails is retried;
+ * waiting callers learn of the failure once the retries are used up.
  */
 final class BatchSequence implements SequenceGenerator {
 
@@ -26,11 +25,10 @@ final class BatchSequence implements SequenceGenerator {
 
     /** With the delays below, callers wait for seven seconds: long enough for a restart of the database, short of clients' patience. */
     static final int RETRIES = 8;
-    /** A connection that was cut is replaced at once; the delay doubles with each retry. */
+
     static final Duration RETRY_DELAY = Duration.ofMillis(50);
-    /** A database that is back is noticed within this time. */
     static final Duration MAX_RETRY_DELAY = Duration.ofSeconds(2);
-    /** Callers that wait for one refill take a few hundred bytes each; a refill serves thousands of them at once. */
+    /** Callers that wait take a few hundred bytes each. */
     static final int MAX_WAITING = 4096;
 
     private final ValueSource source;
@@ -60,7 +58,6 @@ final class BatchSequence implements SequenceGenerator {
         this.retries = retries;
     }
 
-    /** A caller that found too few values. */
     private record Waiter(int count, CompletableFuture<SequenceBlock> answer) {}
 
     @Override
@@ -111,7 +108,7 @@ final class BatchSequence implements SequenceGenerator {
         return SequenceBlock.of(values);
     }
 
-    /** Returns the number of values that the caller must fetch; 0 if none are needed or a refill is in flight. */
+    /** The number of values to fetch; 0 if none are needed or a refill is in flight. */
     private long beginRefill() {
         long left = available - demand;
         if (refilling || end != null || left >= lowWaterMark) {

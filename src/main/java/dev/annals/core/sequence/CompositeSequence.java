@@ -6,11 +6,9 @@ import java.time.InstantSource;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * {@link SequenceKind#COMPOSITE}: from the highest bit, a zero, {@value #SPREAD_BITS} bits that spread processes, and
- * {@value #TIME_BITS} bits of time in quarters of a millisecond since 2025.
- *
- * <p>The spread part is the number of the process with its bits reversed, so that even a few processes lie far apart. The
- * number is never given to another process, so a wrong clock affects the order but not the uniqueness.
+ * {@link SequenceKind#COMPOSITE}: a zero bit, the number of the process with its {@value #SPREAD_BITS} bits reversed, so that
+ * even a few processes lie far apart, and {@value #TIME_BITS} bits of time in quarters of a millisecond since 2025. No other
+ * process gets the number, so a wrong clock affects only the order.
  */
 final class CompositeSequence implements SequenceGenerator {
 

@@ -7,10 +7,8 @@ import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.pgclient.PgException;
 
 /**
- * {@link SequenceKind#MAX_PLUS_ONE}: the value after the greatest one in a column of the caller's table.
- *
- * <p>A value is used once a row with it is inserted: a second call without an insert returns the same value again. Callers
- * need USAGE on the schema {@code annals} and EXECUTE on {@code annals.max_plus_one}, which {@code annals_writer} has.
+ * {@link SequenceKind#MAX_PLUS_ONE}. A second call without an insert returns the same value again. Callers need USAGE on the
+ * schema {@code annals} and EXECUTE on {@code annals.max_plus_one}, which {@code annals_writer} has.
  */
 public final class MaxPlusOneSequence {
 
@@ -20,17 +18,17 @@ public final class MaxPlusOneSequence {
     private final String column;
 
     /**
-     * A sequence over one column.
+     * A sequence over a bigint column, which should have an index.
      *
      * @param table as in SQL: {@code schema.table}, quoted if necessary
-     * @param column the column's name, without quotes; it has to be a bigint and should have an index
+     * @param column without quotes
      */
     public MaxPlusOneSequence(String table, String column) {
         this.table = table;
         this.column = column;
     }
 
-    /** A generator that draws in the caller's READ COMMITTED transaction. All other callers wait until that ends. */
+    /** All other callers wait until the caller's READ COMMITTED transaction ends. */
     public SequenceGenerator in(SqlConnection transaction) {
         return count -> {
             SequenceGenerator.requireCount(count);

@@ -6,11 +6,11 @@ package dev.annals.core.sequence;
  */
 final class ParkMiller {
 
-    /** a: a primitive root of the modulus, so that the period is full. */
+    /** A primitive root of the modulus, so that the period is full. */
     static final int MULTIPLIER = 16_807;
-    /** m = 2^31 - 1, a prime. */
+    /** A prime: 2^31 - 1. */
     static final int MODULUS = 2_147_483_647;
-    /** The number of values before they repeat. */
+
     static final long PERIOD = MODULUS - 1L;
 
     private static final int QUOTIENT = MODULUS / MULTIPLIER;
@@ -18,7 +18,7 @@ final class ParkMiller {
 
     private ParkMiller() {}
 
-    /** The value after {@code x}, without any intermediate result of more than 31 bits: Schrage's method (TOMS 5, 1979). */
+    /** Schrage's method (TOMS 5, 1979): no intermediate result has more than 31 bits. */
     static int next(int x) {
         int high = x / QUOTIENT;
         int low = x % QUOTIENT;
@@ -26,12 +26,7 @@ final class ParkMiller {
         return next > 0 ? next : next + MODULUS;
     }
 
-    /**
-     * The value at a position in the period that begins after {@code seed}.
-     *
-     * @param seed 1 to 2147483646
-     * @param position 1 is the value after the seed
-     */
+    /** @param position 1 is the value after the seed */
     static int at(int seed, long position) {
         long value = seed;
         long power = MULTIPLIER;

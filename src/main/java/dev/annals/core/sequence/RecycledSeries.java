@@ -27,7 +27,6 @@ final class RecycledSeries implements ValueSource {
         this.session = session;
     }
 
-    /** A series, and the connection whose session owns it. */
     private record Owned(SqlConnection connection, long firstValue) {
 
         Binds bind(Sql statement, SequenceRow row) {

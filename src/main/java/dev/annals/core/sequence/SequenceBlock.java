@@ -25,17 +25,14 @@ public final class SequenceBlock {
         return new SequenceBlock(Arrays.stream(values).map(change).toArray());
     }
 
-    /** The number of values. */
     public int size() {
         return values.length;
     }
 
-    /** The value at {@code index}, from 0. */
     public long get(int index) {
         return values[index];
     }
 
-    /** All values, in the order drawn. */
     public LongStream stream() {
         return Arrays.stream(values);
     }

@@ -43,7 +43,6 @@ public class SequenceResource {
         this.sequences = sequences;
     }
 
-    /** Defines a sequence; the same definition may be sent again. */
     @PUT
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Scope.SEQUENCE)
@@ -60,7 +59,6 @@ public class SequenceResource {
                         .build());
     }
 
-    /** Reads a definition. */
     @GET
     @Requires(Scope.READ)
     public Uni<byte[]> getSequence(@PathParam("name") String name, @Context ContainerRequestContext request) {
@@ -68,7 +66,6 @@ public class SequenceResource {
         return sequences.find(Caller.of(request).projectId(), name).map(SequenceResource::json);
     }
 
-    /** Deletes a sequence. Its name stays taken. */
     @DELETE
     @Requires(Scope.SEQUENCE)
     public Uni<Response> deleteSequence(@PathParam("name") String name, @Context ContainerRequestContext request) {
@@ -78,7 +75,6 @@ public class SequenceResource {
                 .map(deleted -> Response.noContent().build());
     }
 
-    /** Draws values. */
     @POST
     @Path("/values")
     @Requires(Scope.WRITE)

@@ -31,12 +31,12 @@ final class SequenceRow implements ValueSource {
         return reserve(pool, wanted, 1);
     }
 
-    /** Reserves exactly {@code count} values, in the client's transaction if there is one. */
+    /** Reserves exactly {@code count} values, in the client's transaction if it has one. */
     Uni<Range> reserveAll(SqlClient client, long count) {
         return reserve(client, count, count);
     }
 
-    /** Like {@link #reserveAll(SqlClient, long)}, in a transaction of its own. */
+    /** In a transaction of its own. */
     Uni<Range> reserveAll(long count) {
         return reserve(pool, count, count);
     }
@@ -55,7 +55,6 @@ final class SequenceRow implements ValueSource {
                 });
     }
 
-    /** Fails with the reason why there were no values. */
     <T> Uni<T> whyNone(SqlClient client) {
         return HAS_SEQUENCE
                 .bind("id", sequence.id())

@@ -31,14 +31,14 @@ public class Sequences {
     private static final Sql FIND_SEQUENCE = Sql.named("core/sequence/find_sequence");
     private static final Sql DELETE_SEQUENCE = Sql.named("core/sequence/delete_sequence");
 
-    /** A generator that is dropped loses the rest of its batch, so there are more than a busy process uses; each takes about a KiB. */
+    /** A generator that is dropped loses the rest of its batch, so this is more than a busy process uses. Each takes about a KiB. */
     private static final int MAX_GENERATORS = 10_000;
 
     private final Pool pool;
     private final SequentialGuid guids;
     private final SeriesSession session;
     private final Cache<UUID, SequenceGenerator> generators;
-    /** A name never changes its sequence, so an outdated entry can only be one that has been deleted. */
+    /** A name never changes its sequence, so an outdated entry is one that was deleted. */
     private final Cache<Name, Sequence> known;
 
     @Inject
@@ -46,11 +46,7 @@ public class Sequences {
         this(pool, connections::connect, guids);
     }
 
-    /**
-     * The sequences as one process sees them.
-     *
-     * @param connect opens the connection whose session owns the series
-     */
+    /** @param connect opens the connection whose session owns the series */
     Sequences(Pool pool, Supplier<Uni<SqlConnection>> connect, SequentialGuid guids) {
         this.pool = pool;
         this.guids = guids;
@@ -64,20 +60,15 @@ public class Sequences {
 
     private record Name(UUID projectId, String name) {}
 
-    /**
-     * The defined sequence.
-     *
-     * @param created whether it is new
-     */
     public record Defined(Sequence sequence, boolean created) {}
 
-    /** Sequences for a tool that is no caller of the service. */
+    /** For a tool that is no caller of the service. */
     public Uni<Defined> define(UUID projectId, String name, Sequence.Definition definition) {
         return define(projectId, name, definition, Actor.SERVICE);
     }
 
     /**
-     * Defines a sequence. If there is one with this name and the same definition, returns that.
+     * Defines a sequence, or returns the one with this name and the same definition.
      *
      * @param name 1 to 128 letters, digits, dots, hyphens and underscores
      * @return fails with {@code sequence-exists}, {@code sequence-deleted} or {@code too-many-sequences}
@@ -121,7 +112,7 @@ public class Sequences {
         return there;
     }
 
-    /** The sequence with this name; fails with {@code not-found} or {@code sequence-deleted}. */
+    /** Fails with {@code not-found} or {@code sequence-deleted}. */
     public Uni<Sequence> find(UUID projectId, String name) {
         return FIND_SEQUENCE
                 .bind("project_id", projectId)
@@ -148,7 +139,7 @@ public class Sequences {
                 "The project has no sequence " + name + ". Define it: PUT /v1/sequences/" + name);
     }
 
-    /** Deletes a sequence: it gives no more values, and its name stays taken. Fails like {@link #find}. */
+    /** The name stays taken. Fails like {@link #find}. */
     public Uni<Void> delete(UUID projectId, String name, Actor actor) {
         return find(projectId, name)
                 .chain(sequence -> DELETE_SEQUENCE
@@ -163,7 +154,7 @@ public class Sequences {
                 .replaceWithVoid();
     }
 
-    /** Draws values from the sequence with this name; fails like {@link #find} and {@link SequenceGenerator}. */
+    /** Fails like {@link #find} and {@link SequenceGenerator}. */
     public Uni<SequenceBlock> draw(UUID projectId, String name, int count) {
         Name key = new Name(projectId, name);
         Sequence sequence = known.getIfPresent(key);
@@ -175,12 +166,12 @@ public class Sequences {
                 .chain(found -> generator(found).next(count));
     }
 
-    /** This process's generator for a sequence. For kind {@code SYNCHRONOUS} it draws in transactions of its own. */
+    /** The generator of a sequence of kind {@code SYNCHRONOUS} draws in transactions of its own. */
     public SequenceGenerator generator(Sequence sequence) {
         return generators.get(sequence.id(), id -> newGenerator(sequence));
     }
 
-    /** Draws from a sequence of kind {@link SequenceKind#SYNCHRONOUS} in the caller's transactions. */
+    /** Draws in the caller's transactions. */
     public SynchronousSequence synchronous(Sequence sequence) {
         if (sequence.definition().kind() != SequenceKind.SYNCHRONOUS) {
             throw new IllegalArgumentException(sequence.name() + " is of kind "

@@ -8,8 +8,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The connection of this process whose session owns its series. It is opened when the first series is needed, and again
- * after it breaks. The locks end with the session.
+ * The connection of this process whose session owns its series. It opens when the first series is needed, and again after it
+ * breaks. The locks end with the session.
  */
 final class SeriesSession {
 
@@ -20,7 +20,7 @@ final class SeriesSession {
         this.connect = connect;
     }
 
-    /** The connection. Series that were claimed on another connection are no longer owned. */
+    /** Series that were claimed on another connection are no longer owned. */
     synchronized Uni<SqlConnection> connection() {
         CompletableFuture<SqlConnection> connection = current;
         if (connection == null || connection.isCompletedExceptionally()) {
@@ -41,7 +41,7 @@ final class SeriesSession {
         }
     }
 
-    /** Ends the session, so that other processes can take over its series at once. */
+    /** Lets other processes take over the series at once. */
     Uni<Void> close() {
         CompletableFuture<SqlConnection> connection;
         synchronized (this) {

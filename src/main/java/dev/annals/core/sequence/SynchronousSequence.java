@@ -18,10 +18,7 @@ public final class SynchronousSequence {
         this.row = row;
     }
 
-    /**
-     * A generator that draws in the caller's transaction, with one UPDATE per call. From its first call to the end of the
-     * transaction all other callers wait.
-     */
+    /** All other callers wait from the generator's first call to the end of the transaction. */
     public SequenceGenerator in(SqlConnection transaction) {
         return count -> {
             SequenceGenerator.requireCount(count);
@@ -30,11 +27,11 @@ public final class SynchronousSequence {
     }
 
     /**
-     * Does work that draws any number of values, one after the other, and updates the sequence's row only once: the row is
-     * locked first, the values are counted in memory, and the new count is stored when the work is done.
+     * Does work that draws any number of values, and updates the sequence's row only once: it locks the row and counts in
+     * memory.
      *
-     * @param transaction the caller's transaction; it must roll back if this fails
-     * @param work gets a generator that it may use until it is done
+     * @param transaction must roll back if this fails
+     * @param work may use the generator until it is done
      */
     public <T> Uni<T> withValues(SqlConnection transaction, Function<SequenceGenerator, Uni<T>> work) {
         return LOCK_SEQUENCE
@@ -58,7 +55,6 @@ public final class SynchronousSequence {
                 .replaceWithVoid();
     }
 
-    /** Counts the values of a locked row. */
     private final class Counter implements SequenceGenerator {
 
         private final long max;

@@ -6,19 +6,13 @@ import io.vertx.mutiny.sqlclient.Row;
 /** Gives a generator adjacent values. The transaction has ended when they arrive. */
 interface ValueSource {
 
-    /**
-     * Adjacent values that no other caller gets.
-     *
-     * @param count at least 1
-     */
     record Range(long first, long count) {
 
-        /** The values of a row with first_value and value_count. */
         static Range of(Row reserved) {
             return new Range(reserved.getLong("first_value"), reserved.getLong("value_count"));
         }
     }
 
-    /** Reserves at least one value and at most {@code wanted}; fails if none is left or the sequence is deleted. */
+    /** Reserves at least one value; fails if none is left or the sequence is deleted. */
     Uni<Range> reserve(long wanted);
 }

@@ -26,8 +26,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records of several requests that one statement writes, in appends of at most {@value #APPEND_SIZE} records of one
- * project. Each append becomes one segment of its feed.
+ * The records that one statement writes, in appends of at most {@value #APPEND_SIZE} records of one project. Each append
+ * becomes one segment of its feed.
  */
 final class AppendBatch {
 
@@ -55,20 +55,16 @@ final class AppendBatch {
     /** The limit of the schema ({@code append_size}). */
     static final int APPEND_SIZE = 256;
 
-    /**
-     * An append.
-     *
-     * @param request the index of its request, if each request is stored for itself; otherwise 0
-     */
+    /** @param request its index, if each request is stored for itself */
     private record Append(Key key, int first, int size, int request) {}
 
-    /** Names an append. Its id alone may be a client's, and exist in several projects. */
+    /** An append's id alone may be a client's, and exist in several projects. */
     private record Key(UUID projectId, UUID id) {}
 
     private final List<AuditRecord> records = new ArrayList<>();
     private final List<UUID> projectIds = new ArrayList<>();
     private final List<UUID> tokenIds = new ArrayList<>();
-    /** The index of the first record of each request, and the number of records. */
+    /** The first record of each request, and the number of records. */
     private final List<Integer> begins = new ArrayList<>();
 
     private final List<Append> appends = new ArrayList<>();
@@ -101,8 +97,8 @@ final class AppendBatch {
     }
 
     /**
-     * Divides records of one project into appends of about equal size, so that none has a single record behind others. An
-     * append of one has no row: its record's trigger would place it before the others.
+     * Makes appends of about equal size, so that none has a single record behind others. An append of one has no row: its
+     * record's trigger would place it before the others.
      */
     private void divide(int begin, int end, int request, SequentialGuid guids) {
         UUID projectId = projectIds.get(begin);
@@ -117,7 +113,7 @@ final class AppendBatch {
     }
 
     /**
-     * {@link #insert} stores the missing records of these requests, all or none.
+     * For {@link #insert}: all or none are stored.
      *
      * @param requests those of one project stand together. If any record asks for a number, all are of one project
      */
@@ -126,7 +122,7 @@ final class AppendBatch {
     }
 
     /**
-     * {@link #insertEach} stores the missing records of each request for itself.
+     * For {@link #insertEach}: each request is stored for itself.
      *
      * @param requests without numbers, each with a missing record
      */
@@ -134,7 +130,7 @@ final class AppendBatch {
         return new AppendBatch(requests, guids, true);
     }
 
-    /** @param lockTimeout the limit for each lock of a batch with numbers; others have that of their session */
+    /** @param lockTimeout for each lock of a batch with numbers; others use their session's limit */
     Binds insert(Duration lockTimeout) {
         if (numbers != null) {
             return numbers.bind(manyRecords(APPEND_NUMBERED_RECORDS
@@ -203,10 +199,10 @@ final class AppendBatch {
                 .bind("append_id", appends.stream().map(append -> append.key.id).toArray(UUID[]::new));
     }
 
-    /** @param heads the last sequence id that each project got */
+    /** @param heads the last sequence id of each project */
     record Stored(List<StoredRecord> records, Map<UUID, Long> heads) {}
 
-    /** @param failed the indexes of the requests that {@link #insertEach} did not store */
+    /** @param failed the requests that {@link #insertEach} did not store */
     Stored stored(Row inserted, RowSet<Row> places, Set<Integer> failed) {
         Map<Key, Long> firstSequenceIds = new HashMap<>();
         for (Row row : places) {
@@ -258,7 +254,7 @@ final class AppendBatch {
     private static final class Numbers {
 
         private final @Nullable String[] sequences;
-        /** For each record, how many records before it name the same sequence; null if it names none. */
+        /** The earlier records that name the same sequence; null if the record names none. */
         private final @Nullable Long[] places;
 
         private final Map<String, Long> counts = new TreeMap<>();

@@ -25,8 +25,7 @@ sealed interface AppendOutcome {
      * All records are stored.
      *
      * @param records in the order sent
-     * @param added how many of them this append stored. The others had been stored before with the same content, possibly by an
-     *     earlier attempt whose answer was lost
+     * @param added how many of them this append stored. The others were stored before, possibly by an earlier attempt
      */
     record Stored(List<StoredRecord> records, int added) implements AppendOutcome {}
 
@@ -70,9 +69,9 @@ sealed interface AppendOutcome {
     }
 
     enum Reason {
-        /** The client chose ids that belong to records with other content. */
+        /** Records with other content have these ids. */
         ID_TAKEN,
-        /** Their sequences have no number for them. */
+        /** Sequences have no numbers for the records. */
         NO_NUMBER
     }
 
@@ -121,7 +120,7 @@ sealed interface AppendOutcome {
         }
     }
 
-    /** An earlier append of the same {@link AppendRequest.Series} was not stored. */
+    /** See {@link AppendRequest.Series}. */
     record EarlierFailed() implements NotStored {
 
         @Override

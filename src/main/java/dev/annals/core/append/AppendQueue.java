@@ -19,9 +19,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Bounded queues of requests, which are written in batches. Every request gets exactly one outcome.
  *
- * <p>In a project each commit waits for the one before, so requests gather while a batch is in flight. A commit costs about the
- * same for many projects as for one, so each of a few writers puts the requests of many queues into one shared batch, the
- * longest wait first. No timer runs, and a lone request does not wait.
+ * <p>Requests gather while a batch of their project is in flight. A commit costs about the same for many projects as for one,
+ * so a few writers share batches of many queues, the longest wait first. No timer runs.
  *
  * <pre>
  * a queue is    until                                        then
@@ -44,8 +43,8 @@ final class AppendQueue {
     static final int SHARED_RECORDS = 256;
 
     /**
-     * Names a queue: the requests of a project with a record that asks for a number, or its others. A sequence stays locked
-     * while a transaction that has drawn from it is open, and only numbered requests should wait for that.
+     * Names one of a project's two queues. A sequence stays locked while a transaction that has drawn from it is open, and only
+     * requests with numbers should wait for that.
      */
     record Key(UUID projectId, boolean numbered) {}
 
@@ -54,15 +53,15 @@ final class AppendQueue {
         /**
          * Writes requests of one queue or several. Waits for no lock for long.
          *
-         * @return a function that gives the requests their outcomes, once the next batch of these queues may start. Fails with
-         *     {@link NotSharedException} if requests are left, and otherwise if none is stored
+         * @return a function that gives the requests their outcomes, once the next batch may start. Fails with {@link
+         *     NotSharedException} if requests are left, and otherwise if none is stored
          */
         Uni<Runnable> writeShared(List<AppendRequest> requests);
 
         /**
          * Writes requests of one queue, for as long as that takes.
          *
-         * @param failure the reason why {@link #writeShared} failed with these requests alone; null if it is not known
+         * @param failure of {@link #writeShared} with these requests alone; null if not known
          * @return as above. Requests that failed have their outcomes by then, and the others may
          */
         Uni<Runnable> writeOwn(List<AppendRequest> requests, @Nullable Throwable failure);
@@ -73,7 +72,7 @@ final class AppendQueue {
 
         private final transient Set<Key> left;
 
-        /** It is not known which requests cannot be written. They may have been stored, if the answer was lost. */
+        /** It is not known which requests failed. They may have been stored, if the answer was lost. */
         NotSharedException(Throwable failure) {
             this(failure, Set.of());
         }
@@ -81,7 +80,7 @@ final class AppendQueue {
         /**
          * All other requests have their outcomes.
          *
-         * @param failure the reason, if it concerns all requests that are left
+         * @param failure null if the requests that are left have different ones
          */
         NotSharedException(@Nullable Throwable failure, Set<Key> left) {
             super(failure);
@@ -122,14 +121,11 @@ final class AppendQueue {
     private final AppendConfig config;
     private final AppendBounds bounds;
 
-    // All that follows is guarded by this. Batches start outside of the lock, because making their statements takes
-    // long.
+    // All that follows is guarded by this. Batches start outside of the lock: making their statements takes long.
     private final Map<Key, Queue> queues = new HashMap<>();
-    /** Queues with waiting requests and no batch in flight. */
     private final ArrayDeque<Key> ready = new ArrayDeque<>();
-
     private final ArrayDeque<Key> readyForOwn = new ArrayDeque<>();
-    /** The batches of single queues that a failed shared batch was split into. */
+    /** Batches of single queues, after a shared batch failed. */
     private final ArrayDeque<Batch> toTryAlone = new ArrayDeque<>();
 
     private final Cooldowns cooldowns;
@@ -159,7 +155,7 @@ final class AppendQueue {
         return queues.size();
     }
 
-    /** The outcome never fails. A request that is not accepted fails its series, too. */
+    /** The outcome never fails. A refused request fails its series, too. */
     CompletableFuture<AppendOutcome> append(AppendRequest request) {
         AppendOutcome refusal = enqueue(request);
         if (refusal == null) {
@@ -170,12 +166,12 @@ final class AppendQueue {
         return request.outcome;
     }
 
-    /** Refuses new requests. Waiting requests are still written. */
+    /** Waiting requests are still written. */
     synchronized void stop() {
         stopping = true;
     }
 
-    /** Returns the reason if the request is refused. An empty queue accepts a request of any size. */
+    /** Null if the request is accepted. An empty queue accepts a request of any size. */
     private synchronized @Nullable AppendOutcome enqueue(AppendRequest request) {
         if (stopping) {
             return new AppendOutcome.Unavailable(
@@ -228,7 +224,6 @@ final class AppendQueue {
         return batch;
     }
 
-    /** Null if all writers are busy or no queue is ready. */
     private synchronized @Nullable Batch nextSharedBatch() {
         if (idleWriters == 0 || (toTryAlone.isEmpty() && ready.isEmpty())) {
             return null;
@@ -253,7 +248,7 @@ final class AppendQueue {
         return batch;
     }
 
-    /** Moves requests of one queue into a batch, within its limits. An empty batch gets at least one. */
+    /** Within the limits of the batch. An empty batch gets at least one request. */
     private void take(Key key, Batch batch, int maxRecords) {
         Queue queue = Objects.requireNonNull(queues.get(key));
         int most = Math.min(batch.records + maxRecords, bounds.batchRecords());
@@ -289,7 +284,7 @@ final class AppendQueue {
                 .with(outcomes -> end(batch, 0, outcomes), failure -> fail(batch, 0, failure));
     }
 
-    /** Starts own batches of the queues that failed. If it is not known which those are, tries each alone. */
+    /** If it is not known which queues failed, tries each alone. */
     private void split(Batch batch, NotSharedException failure) {
         Map<Key, Batch> byQueue = batch.byQueue();
         Set<Key> left = byQueue.size() == 1 ? byQueue.keySet() : failure.left();
@@ -316,7 +311,7 @@ final class AppendQueue {
         end(batch, writers, () -> {});
     }
 
-    /** Starts the next batch before the stored requests get their outcomes: making the answers takes about as long as a commit. */
+    /** The next batch starts before requests get their outcomes: making the answers takes about as long as a commit. */
     private void end(Batch batch, int writers, Runnable outcomes) {
         try {
             synchronized (this) {
@@ -346,7 +341,7 @@ final class AppendQueue {
 
     /**
      * Queues with a request that made a batch fail. They share no batch for a second, and twice as long each time that this
-     * happens again soon, up to a minute: a client that keeps sending such requests costs other projects little.
+     * happens again soon, up to a minute, so that they cost other projects little.
      */
     static final class Cooldowns {
 

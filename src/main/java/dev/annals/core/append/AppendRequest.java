@@ -26,11 +26,11 @@ final class AppendRequest {
     final CompletableFuture<AppendOutcome> outcome = new CompletableFuture<>();
 
     private final Series series;
-    /** The records that an earlier attempt or request has stored, by their index in {@link #records}. */
+    /** The records that are known to be stored, by their index in {@link #records}. */
     private final @Nullable StoredRecord[] found;
 
     private int added;
-    /** Times that the service drew new ids because other records had those of this request. */
+    /** Redraws of ids that belonged to other records. */
     private int redraws;
 
     private boolean spoiledBatch;
@@ -38,8 +38,7 @@ final class AppendRequest {
 
     /**
      * Requests whose records have to be stored in their order. After a failure the later ones end with {@link
-     * AppendOutcome.EarlierFailed}, and may be sent in a new series. All requests of a series that are in flight at a time
-     * belong in one queue.
+     * AppendOutcome.EarlierFailed}. All requests of a series that are in flight belong in one queue.
      */
     static final class Series {
 
@@ -60,7 +59,7 @@ final class AppendRequest {
 
     /**
      * @param records one or more, with ids that differ
-     * @param bytes about how much memory the records need
+     * @param bytes about the memory that the records need
      */
     AppendRequest(UUID projectId, UUID tokenId, List<AuditRecord> records, long bytes, Series series) {
         this.key = new AppendQueue.Key(projectId, records.stream().anyMatch(record -> record.numberSequence() != null));
@@ -119,16 +118,15 @@ final class AppendRequest {
         idExists = true;
     }
 
-    /** Whether an id exists that {@link #compareWith} has not compared since. */
     boolean hasExistingId() {
         return idExists;
     }
 
     /**
-     * Notes which records are stored. Draws a new id if another record has one that the service drew, and rejects the request
-     * if another record has one that the client sent. Ends the request if all is stored.
+     * Ends the request if all is stored, or if the client chose an id of a record with other content. If the service drew such
+     * an id, draws another.
      *
-     * @return whether any record of this request was found
+     * @return whether any record was found
      */
     boolean compareWith(Map<UUID, StoredRecord> stored, SequentialGuid guids, int maxRedraws) {
         idExists = false;
@@ -142,7 +140,7 @@ final class AppendRequest {
                 any = true;
                 if (there.isSentAs(record)) {
                     found[i] = there;
-                    // An earlier attempt stored the record, and its answer was lost: the id was drawn for this request.
+                    // An earlier attempt stored the record, and its answer was lost.
                     added += record.idAssigned() ? 1 : 0;
                 } else if (record.idAssigned()) {
                     records.set(i, record.withId(guids.next()));
@@ -169,7 +167,7 @@ final class AppendRequest {
         outcome.complete(new AppendOutcome.Stored(List.of(found), added));
     }
 
-    /** @param stored the missing records of these requests, in their order */
+    /** @param stored the missing records, in the order of the requests */
     static void succeed(List<AppendRequest> requests, List<StoredRecord> stored) {
         int next = 0;
         for (AppendRequest request : requests) {
@@ -189,7 +187,6 @@ final class AppendRequest {
         outcome.complete(why);
     }
 
-    /** Ends the requests that have no outcome yet. */
     static void fail(List<AppendRequest> requests, AppendOutcome why) {
         for (AppendRequest request : requests) {
             request.fail(why);

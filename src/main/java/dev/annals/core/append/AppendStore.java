@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Writes batches of requests into the database. {@link FailedBatch} handles failures: a record that the database refuses fails
- * only its own request, transient failures are retried, and a record that is stored is not stored twice.
+ * only its own request, transient failures are retried, and no record is stored twice.
  */
 @ApplicationScoped
 class AppendStore implements AppendQueue.Store {

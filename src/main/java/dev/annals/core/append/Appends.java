@@ -64,9 +64,9 @@ public class Appends {
      *
      * @param via its name in metrics
      * @param otherwise the advice for a body of another type
-     * @param read fails with a problem. A record that is sent twice under one id is appended once
-     * @param pointer the JSON pointer of a record in the body, by the record's index
-     * @param batch whether the answer has the places of all records rather than the only record
+     * @param read fails with a problem
+     * @param pointer the JSON pointer of a record, by its index
+     * @param batch whether the answer has places rather than the only record
      */
     public record Form(
             String via,
@@ -122,7 +122,7 @@ public class Appends {
     }
 
     /**
-     * Appends each of these records that can be stored, in their order and without counting them against limits.
+     * Appends the records that can be stored, in their order and without counting them against limits.
      *
      * @param records with ids that differ
      * @param bytes about their length as JSON
@@ -193,7 +193,6 @@ public class Appends {
         return queues;
     }
 
-    /** Counts the records that requests of one kind store, without those stored before. */
     static final class Counters {
 
         private final Counter records;

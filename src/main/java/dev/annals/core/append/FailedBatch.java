@@ -19,9 +19,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A batch of one queue that failed, or is expected to: finds the requests that cannot be stored, ends them, and stores the
- * others. Without numbers, each attempt stores each request in a subtransaction, which names those that failed. With numbers,
- * an attempt stores all or none.
+ * Finds the requests of one queue that cannot be stored, ends them, and stores the others. Without numbers, each attempt stores
+ * each request in a subtransaction, which names those that failed. With numbers, an attempt stores all or none.
  *
  * <pre>
  * failure      request in question found by           its outcome                       the others
@@ -36,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * FATAL        –                                      Failed                            all of them, too
  * </pre>
  *
- * <p>An attempt that brings no request further counts as a retry. If several requests are left after one, each is written in a
+ * <p>An attempt that brings no request further counts as a retry. If several requests are left, each is written in a
  * transaction of its own: two of them may share an id, and the first wins.
  */
 final class FailedBatch {
@@ -48,7 +47,7 @@ final class FailedBatch {
     private final boolean numbered;
     /** Those without an outcome. */
     private List<AppendRequest> requests;
-    /** The number of attempts that brought no request further. */
+    /** Attempts that brought no request further. */
     private int attempts;
 
     FailedBatch(AppendStore store, List<AppendRequest> requests) {
@@ -61,17 +60,17 @@ final class FailedBatch {
     enum Kind {
         /** The connection broke, the transaction lost to another one or waited too long, or an append's id was taken. */
         RETRYABLE,
-        /** An open transaction has inserted a record with one of these ids. */
+        /** An open transaction has inserted one of the ids. */
         ID_HELD,
-        /** A record with one of these ids exists. */
+        /** A stored record has one of the ids. */
         ID_EXISTS,
-        /** A sequence has no number for the records. */
+        /** A sequence has no number left. */
         NO_NUMBER,
         /** The project accepts no more records. */
         CLOSED,
         /** The database refuses a value. */
         REFUSED,
-        /** Anything else. Another attempt does not help. */
+        /** Another attempt does not help. */
         FATAL;
 
         private static final String LOCK_NOT_AVAILABLE = "55P03";
@@ -113,13 +112,13 @@ final class FailedBatch {
             return state.startsWith("22") || state.startsWith("23") || state.startsWith("54") ? REFUSED : FATAL;
         }
 
-        /** Whether the other requests can be stored. */
+        /** Whether other requests can be stored. */
         boolean isOfSingleRequests() {
             return this == ID_HELD || this == ID_EXISTS || this == REFUSED;
         }
     }
 
-    /** Returns a function that gives the requests that were stored last their outcomes. */
+    /** Returns a function that gives the last stored requests their outcomes. */
     Uni<Runnable> write() {
         requests = AppendRequest.open(requests);
         if (requests.isEmpty()) {
@@ -153,7 +152,7 @@ final class FailedBatch {
         });
     }
 
-    /** Handles a failure of all requests together; returns the result of {@link #write}. */
+    /** Returns the result of {@link #write}. */
     Uni<Runnable> writeAfter(Throwable failure) {
         requests = AppendRequest.open(requests);
         if (requests.isEmpty()) {
@@ -200,7 +199,7 @@ final class FailedBatch {
                 .chain(this::write);
     }
 
-    /** @param progress whether the attempt before brought any request further. A request that got an outcome counts by itself */
+    /** @param progress whether the attempt before brought any request further, apart from outcomes */
     private Uni<Runnable> writeRest(boolean progress) {
         int before = requests.size();
         requests = AppendRequest.open(requests);
@@ -246,7 +245,6 @@ final class FailedBatch {
                 .chain(AppendStore::ended);
     }
 
-    /** The values that sequences had left a moment ago. */
     private static final class ValuesLeft {
 
         private final Map<String, Sequence> sequences = new HashMap<>();
@@ -284,7 +282,7 @@ final class FailedBatch {
         /**
          * Null if the record can get a number.
          *
-         * @param wanted how many values of each sequence the earlier records of its request ask for; this record's is added
+         * @param wanted the values that earlier records of the request ask for; this record's is added
          */
         private @Nullable String whyNot(AuditRecord record, Map<String, Long> wanted) {
             String name = record.numberSequence();

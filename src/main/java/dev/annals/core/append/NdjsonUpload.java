@@ -44,12 +44,11 @@ import org.jspecify.annotations.Nullable;
  * any other                             the upload fails, and the problem says with which line to continue
  * </pre>
  *
- * <p>Limits: two batches are in flight, one being committed and one behind it. While they are, or while a batch waits, nothing
- * is read from the connection. A batch is no larger than its project's and token's limits allow per second, so that the
- * project's other requests get their turn.
+ * <p>Limits: one batch is being committed, and one waits behind it. Meanwhile, nothing is read from the connection. A batch is
+ * no larger than the limits allow per second, so that the project's other requests get their turn.
  *
- * <p>Order: the batches in flight form a {@link AppendRequest.Series}, so each is stored only after the one before it. When all
- * batches of a failed series are back, the waiting ones are sent in a new series, in the order of their lines.
+ * <p>Order: the batches in flight form a {@link AppendRequest.Series}. When all batches of a failed series are back, the
+ * waiting ones are sent in a new series.
  *
  * <p>Lines that were stored before a connection broke stay stored. A sender that sets ids may send all lines again.
  */
@@ -209,7 +208,7 @@ final class NdjsonUpload {
                 && (inFlight.isEmpty() || inFlight.get(0).numbered == batch.numbered);
     }
 
-    /** Counts a batch against the limits. If they are used up, waits; if that would take too long, the upload fails. */
+    /** False if the limits are used up. If the wait would take too long, the upload fails. */
     private boolean isItsTurn(Batch batch) {
         if (batch.counted) {
             return true;
@@ -348,7 +347,7 @@ final class NdjsonUpload {
         final Set<UUID> ids = new HashSet<>();
         boolean numbered;
         boolean counted;
-        /** About how much memory the records take. */
+        /** About the memory that the records take. */
         long bytes;
 
         void add(AuditRecord record, long line, int length) {
@@ -392,7 +391,6 @@ final class NdjsonUpload {
         private long refused;
         private final List<Refusal> refusals = new ArrayList<>();
 
-        /** @param added how many of the records this upload stored */
         private void count(List<StoredRecord> records, int added) {
             for (StoredRecord record : records) {
                 firstSequenceId = Math.min(firstSequenceId, record.sequenceId());

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * {@link SequenceKind#BATCH}, {@link SequenceKind#ASYNC_BATCH} and {@link SequenceKind#RECYCLED_SERIES}: hands out reserved
  * values, and reserves more when fewer are left than the low-water mark.
  *
- * <p>At most one refill is in flight. Callers that find too few values wait for it, in order. A refill that fails is retried;
- * waiting callers learn of the failure once the retries are used up.
+ * <p>One refill is in flight. Callers that find too few values wait for it, in order. They learn of a failure once its retries
+ * are used up.
  */
 final class BatchSequence implements SequenceGenerator {
 

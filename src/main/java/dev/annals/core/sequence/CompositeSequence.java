@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * {@link SequenceKind#COMPOSITE}: a zero bit, the number of the process with its {@value #SPREAD_BITS} bits reversed, so that
- * even a few processes lie far apart, and {@value #TIME_BITS} bits of time in quarters of a millisecond since 2025. No other
- * process gets the number, so a wrong clock affects only the order.
+ * even a few processes lie far apart, and {@value #TIME_BITS} bits of time in quarters of a millisecond since 2025. A wrong
+ * clock affects only the order.
  */
 final class CompositeSequence implements SequenceGenerator {
 

@@ -19,7 +19,7 @@ public record Sequence(UUID id, UUID projectId, String name, Definition definiti
     /**
      * The rules of a sequence.
      *
-     * @param start its first value, from 1; the seed of {@link SequenceKind#PSEUDO_RANDOM}
+     * @param start the first value, or the seed of {@link SequenceKind#PSEUDO_RANDOM}
      * @param batchSize 1 if the kind has no batches
      * @param lowWaterMark the next batch is fetched when fewer values are left
      */

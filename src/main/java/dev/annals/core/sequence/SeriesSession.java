@@ -8,8 +8,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The connection of this process whose session owns its series. It opens when the first series is needed, and again after it
- * breaks. The locks end with the session.
+ * The connection whose session owns the series of this process. It opens with the first series, and again after it breaks. The
+ * locks end with the session.
  */
 final class SeriesSession {
 

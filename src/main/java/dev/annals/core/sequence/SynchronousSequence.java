@@ -27,8 +27,7 @@ public final class SynchronousSequence {
     }
 
     /**
-     * Does work that draws any number of values, and updates the sequence's row only once: it locks the row and counts in
-     * memory.
+     * Updates the sequence's row only once for all values of the work: locks the row and counts in memory.
      *
      * @param transaction must roll back if this fails
      * @param work may use the generator until it is done

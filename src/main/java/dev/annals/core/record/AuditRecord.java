@@ -14,19 +14,17 @@ import org.jspecify.annotations.Nullable;
  * A record as a client sent it. A stored record never changes, except that fields may be redacted.
  *
  * @param id unique in its project
- * @param idAssigned whether the service drew the id because the client sent none; then only an earlier attempt of the same
- *     request can have stored it
- * @param action such as {@code volume_create}; 1 to 255 characters
- * @param actor the person or program that acted
+ * @param idAssigned the service drew the id; then only an earlier attempt of the same request can have stored it
+ * @param action 1 to 255 characters
  * @param subject the thing that the action changed or used
- * @param outcome such as {@code success}; 1 to 64 characters
- * @param ipAddress the address of the actor, in the text form of PostgreSQL's {@code inet}
- * @param message for people; up to 65,535 bytes
+ * @param outcome 1 to 64 characters
+ * @param ipAddress in the text form of PostgreSQL's {@code inet}
+ * @param message up to 65,535 bytes
  * @param timestamp the time of the action: UTC, whole microseconds, years 0001 to 9999
- * @param timestampAssigned whether the service set the timestamp because the client sent none
- * @param metadata the JSON text of an object that is not empty, or null
- * @param numberSequence the name of the sequence from which the record gets a number, or null
- * @param isEvent whether the record was a CloudEvent; attributes that systems on the way added make no difference then
+ * @param timestampAssigned the service set the timestamp
+ * @param metadata the JSON text of an object that is not empty
+ * @param numberSequence the sequence from which the record gets a number
+ * @param isEvent the record was a CloudEvent; attributes that systems on the way added make no difference then
  */
 public record AuditRecord(
         UUID id,
@@ -46,7 +44,6 @@ public record AuditRecord(
     /** The prefix of actions that only the database records, about records themselves. */
     public static final String RESERVED = "annals.";
 
-    /** Makes a record with an id from its client, and without a number. */
     public AuditRecord(
             UUID id,
             String action,
@@ -74,14 +71,13 @@ public record AuditRecord(
                 false);
     }
 
-    /** A copy that was a CloudEvent. */
     public AuditRecord asEvent() {
         Draft draft = new Draft(this);
         draft.isEvent = true;
         return draft.record();
     }
 
-    /** A copy with another id drawn by the service. */
+    /** The service drew the other id. */
     public AuditRecord withId(UUID drawn) {
         Draft draft = new Draft(this);
         draft.id = drawn;
@@ -89,7 +85,6 @@ public record AuditRecord(
         return draft.record();
     }
 
-    /** A copy with another message and other metadata. */
     public AuditRecord withTexts(@Nullable String otherMessage, @Nullable String otherMetadata) {
         Draft draft = new Draft(this);
         draft.message = otherMessage;
@@ -97,7 +92,7 @@ public record AuditRecord(
         return draft.record();
     }
 
-    /** A copy without these fields, by their names in docs/leaf-format.md. */
+    /** Fields have their names in docs/leaf-format.md. */
     AuditRecord without(Set<String> fields) {
         Draft draft = new Draft(this);
         draft.actor = without("actor.", actor, fields);
@@ -121,10 +116,10 @@ public record AuditRecord(
     }
 
     /**
-     * Whether this record, as a client sent it, has the content of {@code stored}, and so is a retry of it. A timestamp that
-     * the client did not send makes no difference, unless it sent no id either: then the retry is the service's own, and has
-     * the same timestamp. Metadata is compared as JSON values: white space, the order of keys and the spelling of a number make
-     * no difference, and an empty object equals none. For a CloudEvent, only the attributes of the event itself count.
+     * Whether this record, as a client sent it, is a retry of {@code stored}. A timestamp that the client did not send makes
+     * no difference, unless it sent no id either: then the retry is the service's own, and has the same timestamp. Metadata
+     * is compared as JSON values, and an empty object equals none. For a CloudEvent, only the attributes of the event itself
+     * count.
      */
     public boolean sameContentAs(AuditRecord stored) {
         return id.equals(stored.id)
@@ -141,7 +136,6 @@ public record AuditRecord(
                         : JsonText.sameObject(metadata, stored.metadata));
     }
 
-    /** A record that is being built. */
     static final class Draft {
         UUID id;
         boolean idAssigned;
@@ -173,14 +167,12 @@ public record AuditRecord(
 
         boolean isEvent;
 
-        /** Has the fields that every record has. */
         Draft(UUID id, String action, OffsetDateTime timestamp) {
             this.id = id;
             this.action = action;
             this.timestamp = timestamp;
         }
 
-        /** Copies a record. */
         Draft(AuditRecord record) {
             this(record.id, record.action, record.timestamp);
             idAssigned = record.idAssigned;
@@ -214,10 +206,10 @@ public record AuditRecord(
     }
 
     /**
-     * An actor or a subject. At least one component is not null.
+     * At least one component is not null.
      *
-     * @param type such as {@code user}; up to 255 characters
-     * @param id its id in the client's system; up to 1,024 characters
+     * @param type up to 255 characters
+     * @param id in the client's system; up to 1,024 characters
      * @param name for people; up to 1,024 characters
      */
     public record Party(
@@ -226,14 +218,14 @@ public record AuditRecord(
             @Nullable String name) {}
 
     /**
-     * Names that look like the service's own, by a skeleton of similar letters (Unicode Technical Standard 39). {@code
-     * annals.skeleton} in the schema has the same tables and rules, for plain SQL writers.
+     * Finds names that look like the service's own, by a skeleton of similar letters (Unicode Technical Standard 39).
+     * {@code annals.skeleton} in the schema has the same tables, for plain SQL writers.
      */
     static final class Confusables {
 
         private static final Map<Integer, String> LETTERS = letters();
 
-        /** Invisible characters, marks, spaces and symbols: neither printable ASCII nor a letter of another script. */
+        /** Neither printable ASCII nor a letter of another script. */
         private static final Pattern UNSEEN =
                 Pattern.compile("[^!-~\u00C0-\u02AF\u0370-\u0481\u048A-\u058F\u05D0-\u05EA"
                         + "\u0620-\u064A\u0671-\u06D3\u0904-\u0939\u0E01-\u0E30\u10A0-\u115E\u1161-\u11FF\u3041-\u3096\u30A1-\u30FA"
@@ -241,17 +233,13 @@ public record AuditRecord(
 
         private Confusables() {}
 
-        /** Whether an action begins with {@link AuditRecord#RESERVED}, or looks like it. */
         static boolean isReserved(String action) {
             char first = action.charAt(0);
             return (first <= ' ' || first > '~' || first == 'a' || first == 'A')
                     && skeleton(action).startsWith(RESERVED);
         }
 
-        /**
-         * Removes invisible characters, accents and spaces, and replaces each letter that looks like one of {@code annals.} by
-         * that one.
-         */
+        /** Replaces each letter that looks like one of {@code annals.} by that one, and removes what cannot be seen. */
         static String skeleton(String name) {
             StringBuilder letters = new StringBuilder(name.length());
             Normalizer.normalize(name, Normalizer.Form.NFKD)

@@ -19,15 +19,13 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * JSON as bytes and characters: whether it is UTF-8, how large it is, and whether two texts are the same value. It has three sizes: as
- * it is sent, as a record's limit counts it ({@link #countedBytes}), and as PostgreSQL's {@code jsonb} writes it ({@link
- * #writtenBytes}). Each is computed without writing anything.
+ * JSON as bytes and characters. It has three sizes: as it is sent, as a record's limit counts it ({@link #countedBytes}), and
+ * as PostgreSQL's {@code jsonb} writes it ({@link #writtenBytes}). Each is computed without writing anything.
  */
 public final class JsonText {
 
-    /** Well-formed, and without a backslash: no JSON string in it can hold an escape. */
+    /** Without a backslash: no JSON string can hold an escape. */
     static final int PLAIN = -1;
-    /** Well-formed, with a backslash somewhere. */
     static final int WITH_BACKSLASH = -2;
 
     private static final VarHandle EIGHT_BYTES =
@@ -57,16 +55,17 @@ public final class JsonText {
             ? one.decimalValue().compareTo(other.decimalValue())
             : one.equals(other) ? 0 : 1;
 
-    /** The attributes that no field of a record has, and data that is no JSON. */
+    /** Attributes that no field of a record has, and data that is no JSON. */
     private static final Set<String> EVENT_ATTRIBUTES =
             Set.of("id", "source", "datacontenttype", "dataschema", "data_base64");
 
     private JsonText() {}
 
     /**
-     * Checks the bytes from {@code from} to before {@code to}. Jackson accepts overlong forms and encoded surrogates as characters; the
-     * Unicode Standard (table 3-7, well-formed UTF-8 byte sequences) does not, and neither does PostgreSQL.
+     * Jackson accepts overlong forms and encoded surrogates as characters; the Unicode Standard (table 3-7, well-formed UTF-8
+     * byte sequences) does not, and neither does PostgreSQL.
      *
+     * @param to exclusive
      * @return {@link #PLAIN}, {@link #WITH_BACKSLASH}, or the index of the first byte of a sequence that is not UTF-8
      */
     public static int scanUtf8(byte[] bytes, int from, int to) {
@@ -97,7 +96,7 @@ public final class JsonText {
         return result;
     }
 
-    /** The length of the sequence of more than one byte at {@code at}; 0 if it is malformed or cut off. */
+    /** 0 if the sequence is malformed or cut off. */
     private static int sequenceLength(byte[] bytes, int at, int to) {
         int first = bytes[at] & 0xFF;
         int length = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
@@ -119,8 +118,8 @@ public final class JsonText {
     }
 
     /**
-     * The bytes that a record's limit counts: UTF-8 without white space between values, with each character of a string as itself,
-     * however it is escaped. The layout of a sender makes no difference.
+     * The bytes that a record's limit counts: UTF-8 without white space between values, with each character as itself,
+     * however it is escaped.
      *
      * @param json well-formed from {@code from} to before {@code to}
      */
@@ -151,7 +150,7 @@ public final class JsonText {
         return code < 0x80 ? 1 : code < 0x800 || Character.isSurrogate((char) code) ? 2 : 3;
     }
 
-    /** The characters of a number, in {@code text} from {@code from} to before {@code to}, without an exponent and with all decimals. */
+    /** The characters of a number without an exponent and with all decimals. */
     static long writtenLength(char[] text, int from, int to) {
         boolean negative = text[from] == '-';
         int integerDigits = 0;
@@ -190,7 +189,7 @@ public final class JsonText {
     }
 
     /**
-     * The bytes of UTF-8 that the database writes an object with: a space after each comma and colon, numbers without an exponent, and
+     * The bytes that the database writes an object with: a space after each comma and colon, numbers without an exponent, and
      * only those characters escaped that have to be.
      *
      * @param json at most {@link RecordParser#MAX_DEPTH} levels deep, with no key twice
@@ -248,7 +247,7 @@ public final class JsonText {
                     if (c < ' ') {
                         yield 6;
                     }
-                    // Each half of a surrogate pair is two of its four bytes.
+                    // As in bytesOfCharacter.
                     yield c < 0x80 ? 1 : c < 0x800 || Character.isSurrogate(c) ? 2 : 3;
                 }
             };
@@ -257,14 +256,14 @@ public final class JsonText {
     }
 
     /**
-     * Whether two objects are the same value; null stands for an empty object. A text too large to be compared (more than
-     * 1,000 levels deep, a number of more than 1,000 digits) equals no other.
+     * Null stands for an empty object. A text too large to be compared (more than 1,000 levels deep, a number of more than
+     * 1,000 digits) equals no other.
      */
     static boolean sameObject(@Nullable String left, @Nullable String right) {
         return same(left, right, tree -> tree);
     }
 
-    /** Compares the metadata of CloudEvents without their extension attributes: systems on the way add some, such as a trace. */
+    /** Ignores extension attributes of CloudEvents: systems on the way add some, such as a trace. */
     static boolean sameEvent(@Nullable String left, @Nullable String right) {
         return same(left, right, tree -> {
             if (tree.path("cloudevent") instanceof ObjectNode attributes) {

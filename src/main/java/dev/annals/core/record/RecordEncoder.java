@@ -17,9 +17,9 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes stored records for clients, field by field, without building a tree. {@link #write} writes to a stream. An instance encodes
- * records one after the other, each as an {@link EncodedRecord}: pages keep their records only in this form, which is exactly what is
- * sent, and takes less memory than the fields. An instance is for one thread.
+ * Writes stored records for clients. An instance encodes records one after the other, each as an {@link EncodedRecord}: pages
+ * keep records only in this form, which is exactly what is sent, and takes less memory than the fields. An instance is for
+ * one thread.
  */
 public final class RecordEncoder implements AutoCloseable {
 
@@ -41,18 +41,12 @@ public final class RecordEncoder implements AutoCloseable {
     private static final SerializableString SEQUENCE = new SerializedString("sequence");
     private static final SerializableString VALUE = new SerializedString("value");
 
-    /** The text of a record. */
     @FunctionalInterface
     public interface Format {
 
-        /** The JSON object of feeds. */
         Format JSON = RecordEncoder::write;
 
-        /**
-         * Writes one record, as JSON or as raw text.
-         *
-         * @throws IOException what {@code out} throws
-         */
+        /** Writes one record, as JSON or as raw text. */
         void write(StoredRecord record, JsonGenerator out) throws IOException;
     }
 
@@ -69,11 +63,6 @@ public final class RecordEncoder implements AutoCloseable {
         }
     }
 
-    /**
-     * Encodes one record.
-     *
-     * @param mark the mark of its place
-     */
     public EncodedRecord encode(StoredRecord record, int mark) {
         try {
             format.write(record, out);
@@ -98,16 +87,13 @@ public final class RecordEncoder implements AutoCloseable {
         return new UncheckedIOException("memory cannot fail to be written", e);
     }
 
-    /** A body that is one record. */
     public static byte[] toBytes(StoredRecord record) {
         return JsonBody.toBytes(1024, json -> write(record, json));
     }
 
     /**
-     * Writes one object. Absent fields are left out, except {@code metadata}, which is then {@code {}}. Metadata is written as
-     * it is stored, unchecked.
-     *
-     * @throws IOException what {@code json} throws
+     * Leaves out absent fields, except {@code metadata}, which is then {@code {}}. Writes metadata as it is stored,
+     * unchecked.
      */
     public static void write(StoredRecord stored, JsonGenerator json) throws IOException {
         json.writeStartObject();
@@ -115,11 +101,7 @@ public final class RecordEncoder implements AutoCloseable {
         json.writeEndObject();
     }
 
-    /**
-     * Writes the fields of this object into an open one.
-     *
-     * @throws IOException what {@code json} throws
-     */
+    /** Writes the fields into an open object. */
     public static void fields(StoredRecord stored, JsonGenerator json) throws IOException {
         AuditRecord record = stored.record();
         string(json, ID, record.id().toString());
@@ -143,11 +125,7 @@ public final class RecordEncoder implements AutoCloseable {
         }
     }
 
-    /**
-     * Writes the field {@code number} into an open object, if the record has one.
-     *
-     * @throws IOException what {@code json} throws
-     */
+    /** Writes the field {@code number} into an open object, if the record has one. */
     public static void number(StoredRecord stored, JsonGenerator json) throws IOException {
         String sequence = stored.record().numberSequence();
         Long value = stored.numberValue();
@@ -180,14 +158,14 @@ public final class RecordEncoder implements AutoCloseable {
         }
     }
 
-    /** Arrays that records share, so that their bytes are not copied again and few bytes stay unused. */
+    /** Arrays that records share, so that their bytes are not copied again and few stay unused. */
     private static final class Pieces extends OutputStream {
 
         private static final int FIRST_BYTES = 2 * 1024;
         private static final int MOST_BYTES = 16 * 1024;
 
         private byte[] piece = new byte[FIRST_BYTES];
-        /** The beginning of the record that is being written, and its end so far. */
+        /** The beginning of the record being written, and its end so far. */
         private int start;
 
         private int end;
@@ -217,7 +195,7 @@ public final class RecordEncoder implements AutoCloseable {
             }
         }
 
-        /** The record that was just written. A large one gets an array of its own. */
+        /** A large record gets an array of its own. */
         EncodedRecord cutOff(StoredRecord record, int mark) {
             UUID id = record.record().id();
             if (piece.length > MOST_BYTES) {
@@ -233,13 +211,13 @@ public final class RecordEncoder implements AutoCloseable {
         }
     }
 
-    /** A record at its place in the feed, as the bytes of answers. It never changes, and many answers may share it. */
+    /** A record as the bytes of answers. It never changes, and many answers may share it. */
     public static final class EncodedRecord {
 
         private final long sequenceId;
         private final UUID id;
         private final int mark;
-        /** Shared with the records that were encoded before and after it. */
+        /** Shared with other records. */
         private final byte[] bytes;
 
         private final int offset;
@@ -254,7 +232,6 @@ public final class RecordEncoder implements AutoCloseable {
             this.length = length;
         }
 
-        /** Its place: 1, 2, 3 … in its project. */
         public long sequenceId() {
             return sequenceId;
         }
@@ -268,12 +245,12 @@ public final class RecordEncoder implements AutoCloseable {
             return mark;
         }
 
-        /** Its size in bytes. */
+        /** In bytes. */
         public int length() {
             return length;
         }
 
-        /** Appends its bytes to a buffer that has room for them. */
+        /** The buffer must have room. */
         public void appendTo(ByteBuffer out) {
             out.put(bytes, offset, length);
         }
@@ -282,11 +259,6 @@ public final class RecordEncoder implements AutoCloseable {
             out.appendBytes(bytes, offset, length);
         }
 
-        /**
-         * Writes its bytes.
-         *
-         * @throws IOException what {@code out} throws
-         */
         public void writeTo(OutputStream out) throws IOException {
             out.write(bytes, offset, length);
         }

@@ -44,8 +44,8 @@ final class RecordParser {
     static final int MAX_DEPTH = 32;
 
     /**
-     * The most names and values in metadata. PostgreSQL needs at most 16 bytes for each beside its text, so metadata within the
-     * size of a record needs less than 131,072 bytes in a row.
+     * Names and values. PostgreSQL needs at most 16 bytes for each beside its text, so metadata within the size of a record
+     * needs less than 131,072 bytes in a row.
      */
     static final int MAX_METADATA_VALUES = 4_096;
 
@@ -55,15 +55,13 @@ final class RecordParser {
     private static final int MAX_OUTCOME = 64;
     private static final int MAX_PARTY_TYPE = 255;
     private static final int MAX_PARTY_TEXT = 1_024;
-    /** The most characters of a number in metadata, as sent and as written out. Every double fits. */
+    /** In characters, as sent and as written out. Every double fits. */
     private static final int MAX_NUMBER = 400;
     /** The greatest double, beyond which many JSON parsers fail. annals.is_servable_metadata() has the same limit. */
     private static final BigDecimal MAX_MAGNITUDE = new BigDecimal("1.7976931348623157e308");
 
     private static final int MAX_MAGNITUDE_DIGITS = 309;
-    /**
-     * The most bytes of metadata as the database writes them. Numbers and control characters grow when they are written out.
-     */
+    /** As the database writes metadata. Numbers and control characters grow when they are written out. */
     private static final int MAX_METADATA_BYTES = 131_072;
 
     private static final int MAX_POINTER_LENGTH = 300;
@@ -112,8 +110,6 @@ final class RecordParser {
     private final @Nullable Keys[] keysByDepth = new Keys[MAX_DEPTH + 1];
 
     /**
-     * Parses the tokens that {@code json} reads from {@code bytes}, beginning at {@code from}.
-     *
      * @param hasEscapes false if no string contains an escape, and so neither a NUL nor a lone surrogate
      * @param now the timestamp of a record without one
      */
@@ -127,7 +123,7 @@ final class RecordParser {
         this.now = now;
     }
 
-    /** Reads the record that begins at the current token, to its end. Null if a field is wrong. */
+    /** Reads the record that begins at the current token. Null if a field is wrong. */
     @Nullable
     AuditRecord record() throws IOException {
         if (json.currentToken() != JsonToken.START_OBJECT) {
@@ -300,7 +296,7 @@ final class RecordParser {
         return sequence;
     }
 
-    /** Moves to the value of the current object's next key; returns null at its end. A repeated key is an error. */
+    /** Moves to the value of the next key; null at the object's end. A repeated key is an error. */
     private @Nullable String nextKey(Keys keys) throws IOException {
         while (json.nextToken() == JsonToken.FIELD_NAME) {
             String key = json.currentName();
@@ -469,7 +465,6 @@ final class RecordParser {
         json.skipChildren();
     }
 
-    /** Adds an error at the current token. */
     void wrong(String detail) {
         add(json.getParsingContext().pathAsPointer().toString(), detail);
     }
@@ -492,7 +487,6 @@ final class RecordParser {
         return !errors.isEmpty();
     }
 
-    /** The problem that names all errors. */
     ProblemException refusal() {
         String detail = errors.size() == RecordReader.MAX_ERRORS
                 ? "These are the first " + RecordReader.MAX_ERRORS + " wrong fields"

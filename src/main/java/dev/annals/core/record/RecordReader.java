@@ -27,26 +27,23 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads records from the JSON of a client, directly from its bytes. A record without an id gets a sequential GUID; a record
- * without a timestamp gets the time of the call. {@link RecordParser} has the grammar of a record.
+ * Reads records from the JSON of a client. A record without an id gets a sequential GUID; a record without a timestamp gets
+ * the time of the call. {@link RecordParser} has the grammar.
  *
- * <p>Every failure is a {@link ProblemException}: {@code MALFORMED_JSON} at the first byte that is not JSON, {@code
- * TOO_MANY_RECORDS} at the first record too many, and {@code INVALID_RECORD} with the errors of all records, up to {@link
- * #MAX_ERRORS}, as pointers into the body.
+ * <p>Every failure is a {@link ProblemException}: {@code MALFORMED_JSON} at the first byte that is not JSON,
+ * {@code TOO_MANY_RECORDS} at the first record too many, and {@code INVALID_RECORD} with up to {@link #MAX_ERRORS} errors, as
+ * pointers into the body.
  */
 @Singleton
 public final class RecordReader {
 
-    /** The most records in one batch. */
+    /** In one batch. */
     public static final int MAX_RECORDS = 1_000;
-    /**
-     * The most bytes of one record as JSON in UTF-8, from its opening to its closing brace, without white space between values
-     * and with each character as itself, however it is escaped.
-     */
+    /** Counted by {@link JsonText#countedBytes}, from the opening to the closing brace. */
     public static final int MAX_RECORD_BYTES = 65_535;
-    /** The most bytes of one record as sent: an escape has up to six for one. */
+    /** An escape has up to six bytes for one. */
     public static final int MAX_SENT_BYTES = 6 * MAX_RECORD_BYTES;
-    /** The most errors that one problem names. */
+    /** In one problem. */
     public static final int MAX_ERRORS = 100;
 
     private static final int MAX_MESSAGE_LENGTH = 200;
@@ -67,7 +64,6 @@ public final class RecordReader {
     private final SequentialGuid guids;
     private final InstantSource clock;
 
-    /** Draws missing ids from {@code guids} and missing timestamps from the system's clock. */
     @Inject
     public RecordReader(SequentialGuid guids) {
         this(guids, InstantSource.system());
@@ -78,29 +74,22 @@ public final class RecordReader {
         this.clock = clock;
     }
 
-    /**
-     * Reads a body that is one record.
-     *
-     * @throws ProblemException as above
-     */
     public AuditRecord readRecord(byte[] body) {
         return parse(body, 0, body.length, true, RecordReader::one);
     }
 
     /**
-     * Reads a body that is a batch: an object whose only field {@code records} has 1 to {@link #MAX_RECORDS} records, no id
-     * twice.
-     *
-     * @throws ProblemException as above; pointers into a record begin at {@code /records/0}
+     * Reads an object whose only field {@code records} has 1 to {@link #MAX_RECORDS} records, no id twice. Pointers into a
+     * record begin at {@code /records/0}.
      */
     public List<AuditRecord> readBatch(byte[] body) {
         return parse(body, 0, body.length, true, RecordReader::batch);
     }
 
     /**
-     * Reads one line of an {@code application/x-ndjson} body: one record, in the bytes from {@code from} to before {@code to}.
+     * Reads one record of an {@code application/x-ndjson} body. Malformed JSON is located by its column alone.
      *
-     * @throws ProblemException as above, except that malformed JSON is located by its column alone
+     * @param to exclusive
      */
     public AuditRecord readLine(byte[] bytes, int from, int to) {
         return parse(bytes, from, to, false, RecordReader::line);

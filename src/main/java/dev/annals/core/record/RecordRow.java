@@ -10,26 +10,25 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the columns that {@code read_feed}, {@code scan_feed}, {@code read_records} and other statements share: sequence_id,
- * record_id and mark, then the columns of the record, which are all null if the row only names a place. Empty metadata, which
- * is no JSON, says that a large message or large metadata was left out.
+ * Reads the columns that {@code read_feed}, {@code scan_feed}, {@code read_records} and other statements share. The columns
+ * of the record are all null if the row only names a place. Empty metadata, which is no JSON, says that a large message or
+ * large metadata was left out.
  */
 public final class RecordRow {
 
     private RecordRow() {}
 
-    /** The id of the record at the row's place. */
     public static UUID recordId(Row row) {
         return new Columns().recordId(row);
     }
 
-    /** The record of a row, which must have one. */
+    /** The row must have a record. */
     public static StoredRecord record(Row row) {
         Columns columns = new Columns();
         return columns.record(row, columns.sequenceId(row));
     }
 
-    /** The index of each column in a statement's rows; -1 if the statement has no column of that name. */
+    /** An index is -1 if the statement has no such column. */
     private static final class Positions {
         final int sequenceId;
         final int recordId;
@@ -80,7 +79,7 @@ public final class RecordRow {
         }
     }
 
-    /** The columns of one statement's rows. Their names are looked up once, in the first row. Safe for any thread. */
+    /** Looks up the columns of one statement once, in its first row. Safe for any thread. */
     public static final class Columns {
 
         private record Recorder(
@@ -91,27 +90,24 @@ public final class RecordRow {
         private volatile @Nullable Positions positions;
         private volatile Recorder lastRecorder = new Recorder(null, null, null);
 
-        /** The sequence id of the row's place. */
         public long sequenceId(Row row) {
             return row.getLong(of(row).sequenceId);
         }
 
-        /** The id of the record at the row's place. */
+        /** At the row's place, which may have no record in the row. */
         public UUID recordId(Row row) {
             return row.getUUID(of(row).recordId);
         }
 
-        /** The mark of the row's place. */
         public int mark(Row row) {
             return row.getInteger(of(row).mark);
         }
 
-        /** The id of the record in the row; null if the row only names a place. */
+        /** Null if the row only names a place. */
         public @Nullable UUID id(Row row) {
             return row.getUUID(of(row).id);
         }
 
-        /** Whether the row has a record. */
         public boolean hasRecord(Row row) {
             return id(row) != null;
         }
@@ -121,7 +117,7 @@ public final class RecordRow {
             return "".equals(row.getString(of(row).metadata));
         }
 
-        /** The record of a row, which must have one, at this place. */
+        /** The row must have a record. */
         public StoredRecord record(Row row, long sequenceId) {
             Positions at = of(row);
             AuditRecord record = new AuditRecord(

@@ -16,13 +16,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * A record at its place in the feed.
  *
- * @param record as the client sent it
- * @param sequenceId its place: 1, 2, 3 … in its project, in commit order
- * @param recordedAt when the service stored it
- * @param numberValue its number, a value of the sequence that the record names; null if it names none
- * @param recordedBy its writer: {@code token:} and the token's id, or {@code role:} and the database role's name; null only if
- *     the schema's owner stored neither
- * @param redaction the salts and digests of a redacted record; null if no field was redacted
+ * @param sequenceId 1, 2, 3 … in its project, in commit order
+ * @param numberValue a value of the sequence that the record names; null if it names none
+ * @param recordedBy the writer, from {@link #byToken} or {@link #byRole}; null only if the schema's owner stored neither
+ * @param redaction null if no field was redacted
  */
 public record StoredRecord(
         AuditRecord record,
@@ -32,7 +29,6 @@ public record StoredRecord(
         @Nullable String recordedBy,
         @Nullable Redaction redaction) {
 
-    /** Makes a record without redacted fields. */
     public StoredRecord(
             AuditRecord record,
             long sequenceId,
@@ -42,52 +38,45 @@ public record StoredRecord(
         this(record, sequenceId, recordedAt, numberValue, recordedBy, null);
     }
 
-    /** Makes a record without a number. */
     public StoredRecord(AuditRecord record, long sequenceId, OffsetDateTime recordedAt, @Nullable String recordedBy) {
         this(record, sequenceId, recordedAt, null, recordedBy);
     }
 
-    /**
-     * The {@link #recordedBy} of records that were written with a token, or by an identity, whose ids are UUIDs of version 8.
-     */
+    /** The ids of identities are UUIDs of version 8. */
     public static String byToken(UUID id) {
         return (id.version() == 8 ? "identity:" : "token:") + id;
     }
 
-    /** The {@link #recordedBy} of records that were inserted by plain SQL. */
+    /** The writer of records that were inserted by plain SQL. */
     public static String byRole(String role) {
         return "role:" + role;
     }
 
     /**
-     * Whether a record, as a client sends it, is this one. Redacted fields are not compared.
-     *
-     * @see AuditRecord#sameContentAs
+     * Whether a record, as a client sends it, is this one, by {@link AuditRecord#sameContentAs}. Redacted fields are not
+     * compared.
      */
     public boolean isSentAs(AuditRecord sent) {
         return (redaction == null ? sent : sent.without(redaction.digests().keySet())).sameContentAs(record);
     }
 
-    /** A copy without salts and digests. */
     public StoredRecord withoutRedaction() {
         return new StoredRecord(record, sequenceId, recordedAt, numberValue, recordedBy);
     }
 
-    /** A copy with no content but its id and times. */
+    /** Leaves the id and the times. */
     public StoredRecord withoutContent() {
         AuditRecord empty =
                 new AuditRecord(record.id(), "", null, null, null, null, null, record.timestamp(), false, null);
         return new StoredRecord(empty, sequenceId, recordedAt, null, recordedBy);
     }
 
-    /** A copy at another place. */
     public StoredRecord at(long place) {
         return new StoredRecord(record, place, recordedAt, numberValue, recordedBy, redaction);
     }
 
     /**
-     * The salts and digests that prove a redacted record. Names of fields are those of docs/leaf-format.md, such as {@code
-     * actor.name}.
+     * Proves a redacted record. Fields have their names in docs/leaf-format.md, such as {@code actor.name}.
      *
      * @param salts of the fields that are left
      * @param digests of the fields that were redacted
@@ -95,7 +84,7 @@ public record StoredRecord(
     public record Redaction(SortedMap<String, String> salts, SortedMap<String, String> digests) {
 
         /**
-         * Reads the stored form: an object with the members {@code salts} and {@code redacted}, each an object of strings.
+         * Reads an object with the members {@code salts} and {@code redacted}, each an object of strings.
          *
          * @throws IllegalArgumentException if it is anything else
          */
@@ -130,16 +119,11 @@ public record StoredRecord(
             }
         }
 
-        /**
-         * Writes the member {@code redacted} into an open object.
-         *
-         * @throws IOException what {@code json} throws
-         */
+        /** Writes the member {@code redacted} into an open object. */
         public void write(JsonGenerator json) throws IOException {
             write("redacted", digests, json);
         }
 
-        /** The digests as a JSON object. */
         public String digestsAsJson() {
             byte[] json = JsonBody.toBytes(128, out -> {
                 out.writeStartObject();
@@ -151,11 +135,7 @@ public record StoredRecord(
             return new String(json, StandardCharsets.UTF_8);
         }
 
-        /**
-         * Writes the member {@code salts} into an open object.
-         *
-         * @throws IOException what {@code json} throws
-         */
+        /** Writes the member {@code salts} into an open object. */
         public void writeSalts(JsonGenerator json) throws IOException {
             write("salts", salts, json);
         }

@@ -32,8 +32,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers pages at the ends of feeds from memory, because most clients read there. It caches a page that reached the head of
- * its feed. A later page comes from the cache if the database confirms, after the request arrived, that
+ * Answers pages at the ends of feeds from memory, because most clients read there. A page comes from the cache if the
+ * database confirms, after the request arrived, that
  *
  * <ul>
  *   <li>the last cached record still stands at its place in the same {@link History},
@@ -41,20 +41,18 @@ import org.jspecify.annotations.Nullable;
  *   <li>no cached record has expired.
  * </ul>
  *
- * <p>Records do not change in any other way and sequence ids have no gap, so all cached records before that one still stand, too.
- * One statement confirms the places of many requests ({@link PlaceFinder}).
- *
- * <p>It caches only records that were read, never records that were only appended. Safe for any thread.
+ * <p>Records do not change otherwise and sequence ids have no gap, so all earlier cached records still stand, too. Records
+ * that were only appended are not cached. Safe for any thread.
  */
 @ApplicationScoped
 @Typed(CachingReader.class)
 class CachingReader implements FeedReader {
 
-    /** Limits how long the cache can hide a record that was changed outside of the service. */
+    /** Limits how long the cache can hide a record that was changed outside the service. */
     private static final Duration CACHED = Duration.ofSeconds(10);
 
     private static final int MAX_RECORDS = 2_000;
-    /** Bytes that a record takes in memory besides its JSON. */
+    /** Bytes of memory for a record besides its JSON. */
     private static final int RECORD_OVERHEAD = 100;
 
     private final DatabaseReader database;
@@ -87,7 +85,7 @@ class CachingReader implements FeedReader {
             if (page == null) {
                 return readAndCache(projectId, query, held);
             }
-            // Requests share the records, but each answer has a copy of them.
+            // Requests share the records, but each answer has a copy.
             if (held == null || held.tryGrowTo(page.answerAtMost())) {
                 return Uni.createFrom().item(page);
             }
@@ -95,7 +93,7 @@ class CachingReader implements FeedReader {
         });
     }
 
-    /** A page from memory; null if the database has to be read. */
+    /** Null if the database has to be read. */
     private Uni<@Nullable FeedPage> readCached(UUID projectId, FeedQuery query) {
         Cursor cursor = query.cursor() == null ? Cursor.START : query.cursor();
         Tail tail = tails.getIfPresent(projectId);
@@ -115,7 +113,7 @@ class CachingReader implements FeedReader {
     }
 
     private Uni<FeedPage> readAndCache(UUID projectId, FeedQuery query, @Nullable Reservation held) {
-        // Taken before the page is read: a page of another history then never counts as one of this history.
+        // Taken before the read: a page of another history never counts as one of this history.
         History history = places.history;
         return database.read(projectId, query, held).invoke(page -> cache(projectId, page, history));
     }
@@ -145,7 +143,7 @@ class CachingReader implements FeedReader {
         return tail.bytes <= maxBytes / 4 && tail.records.size() <= MAX_RECORDS;
     }
 
-    /** Both in one if the second begins in the first, otherwise the newer one. */
+    /** The newer one alone if the second does not begin in the first. */
     private Tail join(UUID projectId, Tail known, Tail added) {
         if (known.isOld() || !known.history.equals(added.history) || known.redactions < added.redactions) {
             return added;
@@ -164,15 +162,15 @@ class CachingReader implements FeedReader {
         return isSmall(both) ? both : added;
     }
 
-    /** The records of a feed from one cursor up to the head of the feed. */
+    /** The records from one cursor to the head of the feed. */
     private static final class Tail {
         final Cursor begin;
         final Cursor end;
         final List<EncodedRecord> records;
         final History history;
-        /** The number of redactions in the project when the records were read. */
+        /** In the whole project, when the records were read. */
         final long redactions;
-        /** When the oldest of them were read, as {@link System#nanoTime()}. */
+        /** When the oldest records were read, as {@link System#nanoTime()}. */
         final long readAt;
 
         final int bytes;
@@ -195,7 +193,7 @@ class CachingReader implements FeedReader {
             return System.nanoTime() - readAt > CACHED.toNanos();
         }
 
-        /** The number of records up to the cursor; -1 if the cursor lies outside or belongs to another record. */
+        /** -1 if the cursor lies outside or belongs to another record. */
         int position(UUID projectId, Cursor cursor) {
             if (cursor.sequenceId() < begin.sequenceId() || cursor.sequenceId() > end.sequenceId()) {
                 return -1;
@@ -208,7 +206,6 @@ class CachingReader implements FeedReader {
             return matches ? position : -1;
         }
 
-        /** Whether the database still has all these records. */
         boolean stands(UUID projectId, Found found) {
             boolean there = end.sequenceId() == 0
                     || (found.recordId != null
@@ -220,7 +217,7 @@ class CachingReader implements FeedReader {
                     && begin.sequenceId() >= found.horizon;
         }
 
-        /** The page from a position on; null if it also has records that are not cached. */
+        /** Null if the page also has records that are not cached. */
         @Nullable
         FeedPage page(UUID projectId, int position, FeedQuery query, boolean grown) {
             List<EncodedRecord> fitting = new ArrayList<>();
@@ -248,18 +245,15 @@ class CachingReader implements FeedReader {
     }
 
     /**
-     * Identifies the server and the database that records were read from. After a failover or a restore the history is another
-     * one, and the same place may have another record.
+     * The server and the database that records were read from. After a failover or a restore, the same place may have another
+     * record.
      */
     private record History(OffsetDateTime serverStarted, long databaseOid) {}
 
     /**
-     * The record at a place, and the state of its feed.
+     * The record at a place, if it has one, and the state of its feed.
      *
-     * @param recordId null if the place is empty
-     * @param mark of the place; null if the place is empty
-     * @param head the sequence id of the newest record; 0 if the feed is empty
-     * @param redactions the number of redactions in the project
+     * @param head 0 if the feed is empty
      * @param horizon the sequence id up to which records have expired
      */
     private record Found(
@@ -271,9 +265,8 @@ class CachingReader implements FeedReader {
             History history) {}
 
     /**
-     * Looks up places in batches: one statement for all requests that ask at the same time. Requests that arrive while
-     * {@link #IN_FLIGHT} statements run go into the next one, so an answer shows everything that was committed before the
-     * question. Safe for any thread.
+     * Looks up places in batches. Questions that arrive while {@link #IN_FLIGHT} statements run share the next one, so an
+     * answer shows everything that was committed before the question.
      */
     private static final class PlaceFinder {
 
@@ -284,11 +277,10 @@ class CachingReader implements FeedReader {
         private final Pool pool;
         private final Vertx vertx;
         private final Context context;
-        /** The questions for the next statement, at most one per request. */
+        /** At most one question per request. */
         private Map<Place, List<Caller>> next = new LinkedHashMap<>();
 
         private int inFlight;
-        /** The history in the last answer; null before the first one. */
         private volatile @Nullable History history;
 
         PlaceFinder(Pool pool, Vertx vertx) {
@@ -301,7 +293,7 @@ class CachingReader implements FeedReader {
 
         private record Caller(Context context, UniEmitter<? super Found> answer) {}
 
-        /** Looks up one place. Answers on the context that subscribes. */
+        /** Answers on the context that subscribes. */
         Uni<Found> find(UUID projectId, long sequenceId) {
             return Uni.createFrom()
                     .emitter(answer ->
@@ -317,7 +309,7 @@ class CachingReader implements FeedReader {
             send(batch);
         }
 
-        /** The batch to send now; empty if enough statements run. */
+        /** Empty if enough statements run. */
         private Map<Place, List<Caller>> takeBatch() {
             if (inFlight == IN_FLIGHT || next.isEmpty()) {
                 return Map.of();

@@ -28,23 +28,21 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads pages from one database: the primary, unless {@link StandbyReader} made this reader for a standby.
  *
- * <p>A page takes one of three ways:
- *
  * <pre>
  * oldest first, no filter    read_feed.sql    the places of the page, then its records
  * oldest first, filters      scan_feed.sql    the ranges that the {@link FeedIndex} names
  * newest first               scan_feed.sql    the ranges that the index names, or without filters the last places
  * </pre>
  *
- * <p>Each is one statement in one snapshot. A second statement, {@code read_large_records.sql}, reads messages and metadata
- * over 2 KiB until the page is full; records never change, so it needs no common snapshot. The index may answer from an older
- * snapshot: what it leaves out was final by then.
+ * <p>Each is one statement in one snapshot. {@code read_large_records.sql} then reads messages and metadata over 2 KiB;
+ * records never change, so it needs no common snapshot. The index may answer from an older snapshot: what it leaves out was
+ * final by then.
  */
 @ApplicationScoped
 @Typed(DatabaseReader.class)
 public class DatabaseReader implements FeedReader {
 
-    /** The member of a {@code records-expired} problem with the sequence id of the oldest record that is left. */
+    /** The member of a {@code records-expired} problem with the oldest sequence id left. */
     static final String OLDEST = "oldest_sequence_id";
 
     private static final Sql READ_FEED = Sql.named("core/feed/read_feed");
@@ -56,24 +54,23 @@ public class DatabaseReader implements FeedReader {
     private static final RecordRow.Columns FEED_COLUMNS = new RecordRow.Columns();
     private static final RecordRow.Columns SCAN_COLUMNS = new RecordRow.Columns();
 
-    /** Stands in a result for a row that was handled on arrival, so that the result does not hold all rows at once. */
+    /** Replaces a row that was handled on arrival, so that the result does not hold all rows at once. */
     private static final Boolean HANDLED = true;
 
     private final Pool pool;
     private final FeedIndex index;
 
-    /** Reads from this database. */
     public DatabaseReader(@Reads Pool pool, FeedIndex index) {
         this.pool = pool;
         this.index = index;
     }
 
-    /** The server has no matching record at the cursor's place, but may get it: it may be a standby that lags behind. */
+    /** The server lacks the cursor's record, but may get it: it may be a standby that lags behind. */
     static final class NotReachedException extends RuntimeException {
         @Serial
         private static final long serialVersionUID = 1;
 
-        /** Whether the server is a standby. A primary that lacks the record has lost it. */
+        /** A primary that lacks the record has lost it. */
         final boolean standby;
 
         NotReachedException(boolean standby, Throwable rewound) {
@@ -85,7 +82,7 @@ public class DatabaseReader implements FeedReader {
     /**
      * {@inheritDoc}
      *
-     * <p>If this database is a standby that has not reached the cursor, the page is empty, and its cursor is the query's.
+     * <p>If this is a standby that has not reached the cursor, the page is empty, and its cursor is the query's.
      */
     @Override
     public Uni<FeedPage> read(UUID projectId, FeedQuery query, @Nullable Reservation held) {
@@ -96,7 +93,7 @@ public class DatabaseReader implements FeedReader {
                         : Uni.createFrom().failure(failure.getCause()));
     }
 
-    /** Reads like {@link #read}, but fails with {@link NotReachedException} if the server may not have reached the cursor. */
+    /** Fails with {@link NotReachedException} if the server may not have reached the cursor. */
     Uni<FeedPage> readIfReached(UUID projectId, FeedQuery query, @Nullable Reservation held) {
         return DatabaseFailure.retried(Uni.createFrom()
                 .deferred(() -> {
@@ -119,10 +116,7 @@ public class DatabaseReader implements FeedReader {
         return failure instanceof ProblemException e && e.problem().type() == ProblemType.FEED_REWOUND;
     }
 
-    /**
-     * Decides why the cursor's record is not where the cursor says. It may have expired, or this server may not have reached it.
-     * Another record at its place proves that the feed was set back.
-     */
+    /** Decides why the cursor does not match. Only another record at its place proves that the feed was set back. */
     private Uni<FeedPage> failIfLost(UUID projectId, FeedQuery query, Throwable rewound) {
         Cursor cursor = Objects.requireNonNull(query.cursor());
         return FIND_PLACES
@@ -149,7 +143,7 @@ public class DatabaseReader implements FeedReader {
         return new FeedPage(List.of(), cursor, head, head);
     }
 
-    /** The cursor directly before the oldest record that has not expired. */
+    /** The cursor before the oldest record that has not expired. */
     public Uni<Cursor> oldest(UUID projectId) {
         return DatabaseFailure.retried(FIND_HORIZON
                 .bind("project_id", projectId)
@@ -166,11 +160,7 @@ public class DatabaseReader implements FeedReader {
                 }));
     }
 
-    /**
-     * Finds a record by the text of its id.
-     *
-     * @return fails with the problem {@code not-found} if the project has no such record
-     */
+    /** Fails with the problem {@code not-found} if the project has no such record. */
     public Uni<StoredRecord> require(UUID projectId, String id) {
         return DatabaseFailure.retried(Uni.createFrom()
                 .deferred(() -> READ_RECORDS
@@ -180,11 +170,7 @@ public class DatabaseReader implements FeedReader {
                         .map(DatabaseReader::onlyRecord)));
     }
 
-    /**
-     * Parses the id of a record in a path.
-     *
-     * @throws ProblemException {@code not-found} if it is none
-     */
+    /** @throws ProblemException {@code not-found} if it is no id */
     public static UUID id(String id) {
         UUID parsed = CanonicalGuid.parse(id);
         if (parsed == null) {
@@ -256,7 +242,7 @@ public class DatabaseReader implements FeedReader {
 
     private Uni<Scan> scanBefore(UUID projectId, @Nullable Long before, FeedQuery query, @Nullable Reservation held) {
         if (query.filter().equals(Filter.NONE)) {
-            // Every record passes, so no index is needed. A null makes the statement begin at the head.
+            // Every record passes, so no index is needed. A null begins at the head.
             Long[] first = {before == null ? null : Math.max(1, before - query.limit())};
             Long[] last = {before};
             return scan(projectId, before, first, last, query, held);
@@ -288,7 +274,7 @@ public class DatabaseReader implements FeedReader {
                 .map(all -> scan);
     }
 
-    /** Reads the large records that still fit, and returns the page's records in their order. */
+    /** Reads the large records that still fit. */
     private Uni<List<EncodedRecord>> complete(UUID projectId, FeedPage.Builder records) {
         UUID[] missing = records.missing();
         if (missing.length == 0) {
@@ -335,7 +321,7 @@ public class DatabaseReader implements FeedReader {
         private static final int SEGMENT_STARTS = 3;
 
         final FeedPage.Builder records;
-        /** The sequence id up to which records have expired. */
+        /** Records have expired up to this sequence id. */
         long horizon;
 
         private final UUID projectId;
@@ -367,8 +353,7 @@ public class DatabaseReader implements FeedReader {
             redactions = Objects.requireNonNull(numbers[1]);
             horizon = Objects.requireNonNull(numbers[2]);
             Long last = numbers[0];
-            // If the head lies before the cursor, the statement returns the last segment, which is not part of the
-            // page.
+            // If the head lies before the cursor, the statement returns the last segment, which is not part of the page.
             boolean any = last != null && last >= firstSequenceId() && !isExpired();
             marks = any ? row.getArrayOfIntegers("marks") : new Integer[0];
             recordIds = any ? row.getArrayOfUUIDs("record_ids") : new UUID[0];
@@ -385,7 +370,7 @@ public class DatabaseReader implements FeedReader {
             more = end < recordIds.length;
         }
 
-        /** The mark of a place. Places are asked for in ascending order. */
+        /** Ask for places in ascending order. */
         private int mark(int place) {
             if (numbers.length == SEGMENT_STARTS) {
                 return marks[place];
@@ -400,12 +385,11 @@ public class DatabaseReader implements FeedReader {
             return Objects.requireNonNull(numbers[SEGMENT_STARTS + of]);
         }
 
-        /** The sequence id of the first place in the row: the cursor's own, unless the cursor is the start. */
+        /** The cursor's own, unless the cursor is the start. */
         private long firstSequenceId() {
             return Math.max(cursor.sequenceId(), 1);
         }
 
-        /** Whether records behind the cursor have expired. */
         boolean isExpired() {
             return cursor.sequenceId() < horizon;
         }
@@ -431,7 +415,7 @@ public class DatabaseReader implements FeedReader {
                     new FeedPage.Snapshot(begin, redactions));
         }
 
-        /** The query's cursor. If it has none, the start or the horizon, with the check value of the record there. */
+        /** The query's cursor; otherwise the start or the horizon, with the check value there. */
         private Cursor begin() {
             if (query.cursor() != null) {
                 return query.cursor();
@@ -442,14 +426,13 @@ public class DatabaseReader implements FeedReader {
         }
     }
 
-    /** The rows of {@code scan_feed.sql}: records up to the limit, and the places from which cursors are made. */
+    /** The rows of {@code scan_feed.sql}: records up to the limit, and places for cursors. */
     private static final class Scan {
 
         final FeedPage.Builder records;
 
         private final UUID projectId;
         private final int limit;
-        /** The sequence id up to which records have expired. */
         long horizon;
 
         private boolean full;
@@ -485,7 +468,7 @@ public class DatabaseReader implements FeedReader {
             last = place;
         }
 
-        /** Requires that the first place scanned is the cursor's. */
+        /** Requires that the first place is the cursor's. */
         void check(Cursor cursor) {
             requireUnexpired(cursor, horizon);
             requireStillThere(
@@ -499,7 +482,7 @@ public class DatabaseReader implements FeedReader {
             return first == null ? otherwise : first;
         }
 
-        /** The page's end: its last record if some did not fit, otherwise the last place scanned. */
+        /** The last record if some did not fit, otherwise the last place scanned. */
         Cursor last(List<EncodedRecord> fitting, Cursor otherwise) {
             if (records.isCut()) {
                 return Cursor.behind(projectId, fitting.get(fitting.size() - 1));
@@ -507,7 +490,6 @@ public class DatabaseReader implements FeedReader {
             return last == null ? otherwise : last;
         }
 
-        /** Whether there were more records than the page holds. */
         boolean isFull() {
             return full || records.isCut();
         }

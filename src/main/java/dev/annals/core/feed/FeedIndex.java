@@ -9,28 +9,25 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Narrows a feed to the places that may pass a filter. It never leaves out a record that passes. {@link DatabaseReader} then
- * tests the records themselves.
+ * Narrows a feed to the places that may pass a filter. It never leaves out a record that passes; {@link DatabaseReader} tests
+ * the records themselves.
  */
 public interface FeedIndex {
 
     /**
-     * The places to scan after a place, which itself comes first unless it is the start.
+     * Begins with the place {@code behind}, unless it is the start.
      *
      * @param limit the number of records to find
      */
     Uni<ScanPlan> planForward(UUID projectId, long behind, Filter filter, int limit);
 
-    /** The places to scan before a place, which itself comes first. Null scans from the head on. */
+    /** Begins with the place {@code before}, or at the head if it is null. */
     Uni<ScanPlan> planBack(UUID projectId, @Nullable Long before, Filter filter, int limit);
 
     /** The copy of this index on another server. */
     FeedIndex readBy(Pool pool);
 
-    /**
-     * Ranges of sequence ids to scan, of which no two touch. Add them in the feed's order, or all against it. A range loses the
-     * places that the plan already has.
-     */
+    /** Ranges of sequence ids to scan, of which no two touch. Add them in the feed's order, or all against it. */
     final class ScanPlan {
 
         private final boolean ascending;
@@ -51,9 +48,8 @@ public interface FeedIndex {
         }
 
         /**
-         * Adds the range {@code from} to {@code to}, or as much of it as the budget allows.
-         *
-         * @return whether the budget allowed all of it
+         * Adds what the budget allows, without the places that the plan already has. Returns whether the budget allowed all
+         * of it.
          */
         public boolean add(long from, long to) {
             int end = first.size() - 1;
@@ -83,7 +79,6 @@ public interface FeedIndex {
             return whole;
         }
 
-        /** The number of places that can still be added. */
         public long budget() {
             return budget;
         }
@@ -98,11 +93,7 @@ public interface FeedIndex {
             return last.toArray(Long[]::new);
         }
 
-        /**
-         * Removes places from the beginning of a plan against the feed's order, and returns them.
-         *
-         * @param places how many at most
-         */
+        /** Removes at most so many places from the beginning of a plan against the feed's order, and returns them. */
         public ScanPlan takeBack(long places) {
             ScanPlan taken = new ScanPlan(false, places);
             int range = 0;
@@ -117,12 +108,10 @@ public interface FeedIndex {
             return taken;
         }
 
-        /** Whether the plan has no place. */
         public boolean isEmpty() {
             return first.isEmpty();
         }
 
-        /** The number of places. */
         public long places() {
             long places = 0;
             for (int range = 0; range < first.size(); range++) {
@@ -131,12 +120,12 @@ public interface FeedIndex {
             return places;
         }
 
-        /** The lowest sequence id of a plan against the feed's order. */
+        /** For a plan against the feed's order. */
         public long lowest() {
             return first.isEmpty() ? Long.MAX_VALUE : first.get(first.size() - 1);
         }
 
-        /** The highest sequence id of a plan in the feed's order. */
+        /** For a plan in the feed's order. */
         public long highest() {
             return last.isEmpty() ? 0 : last.get(last.size() - 1);
         }

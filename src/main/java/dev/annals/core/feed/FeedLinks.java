@@ -36,7 +36,6 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class FeedLinks {
 
-    /** The path of every project's feed. */
     public static final String PATH = "/v1/project-logs";
 
     private static final String SEGMENT = "(?!\\.{1,2}(/|$))[0-9A-Za-z._~-]+";
@@ -61,17 +60,15 @@ public class FeedLinks {
                 config.publicUrl().map(url -> url.replaceAll("/+$", "")).orElse(null);
     }
 
-    /** The URL of a record. */
     public String record(HttpServerRequest request, UUID id) {
         return base(request) + PATH + "/" + id;
     }
 
-    /** The URL of the viewer. */
     public String viewer(HttpServerRequest request) {
         return base(request) + "/";
     }
 
-    /** The URL of the page after this one, in the same order; null if this page is the last. */
+    /** Null if this page is the last. */
     @Nullable
     static String next(String base, UriInfo uri, FeedQuery query, FeedPage page) {
         Cursor next = page.next();
@@ -85,19 +82,19 @@ public class FeedLinks {
         return url.toString();
     }
 
-    /** The URL of later records: in ascending order, and with the parameter {@code wait} if this request has it. */
+    /** In ascending order, and with the parameter {@code wait} if this request has it. */
     static String pollMore(String base, UriInfo uri, FeedPage page) {
         StringBuilder url = page(base, uri, page.pollMore().toString(), false);
         add(url, uri.getQueryParameters(), FeedQuery.WAIT);
         return url.toString();
     }
 
-    /** The URL of the records after this cursor, with the filters of the request. */
+    /** With the filters of the request. */
     public String pollMore(HttpServerRequest request, UriInfo uri, Cursor cursor) {
         return page(base(request), uri, cursor.toString(), false).toString();
     }
 
-    /** Adds a link to the oldest record that is left, if the failure is that records have expired. */
+    /** Adds a link to the oldest record that is left, if records have expired. */
     public Throwable withOldest(HttpServerRequest request, UriInfo uri, Throwable failure) {
         if (failure instanceof ProblemException e
                 && e.problem().type() == ProblemType.RECORDS_EXPIRED
@@ -127,12 +124,12 @@ public class FeedLinks {
         }
     }
 
-    /** Percent-encodes all but colons, which times contain and a query may contain. */
+    /** All but colons, which times contain and a query may contain. */
     private static String encoded(String value) {
         return URLEncoder.encode(value, StandardCharsets.UTF_8).replace("%3A", ":");
     }
 
-    /** The beginning of each URL in the answer, without a slash at its end. */
+    /** Without a slash at its end. */
     String base(HttpServerRequest request) {
         if (publicUrl != null) {
             return publicUrl;

@@ -15,9 +15,8 @@ import jakarta.enterprise.event.Observes;
 import java.time.Duration;
 
 /**
- * Measures how long commits wait for the lock of their feed. The gauge {@code annals_feed_lock_wait_seconds} shows the longest
- * wait in any project: 0 without a wait, NaN if the database cannot be read. A transaction that keeps the lock blocks all
- * appends to its project, and no time limit of the appends ends it. {@link FeedLockWatchdog} can.
+ * Measures how long commits wait for the lock of their feed. The gauge is NaN if the database cannot be read. No time limit
+ * of the appends ends a transaction that keeps the lock; {@link FeedLockWatchdog} can.
  */
 @ApplicationScoped
 public class FeedLockWatch {
@@ -42,7 +41,6 @@ public class FeedLockWatch {
         seconds.stop();
     }
 
-    /** Updates the gauge now. */
     Uni<Double> look() {
         return seconds.look();
     }

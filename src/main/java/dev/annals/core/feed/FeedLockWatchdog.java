@@ -21,8 +21,8 @@ import java.util.Map;
 import org.jboss.logging.Logger;
 
 /**
- * Ends sessions of plain SQL writers that hold the lock of a feed for longer than the settings allow while other sessions wait
- * for it. It is off by default, and needs a right that the operator grants.
+ * Ends sessions of plain SQL writers that hold the lock of a feed for too long while other sessions wait for it. It is off by
+ * default, and needs a right that the operator grants.
  *
  * <p>It remembers the holders, because the sessions that wait give up before the limit. Several instances may run it: the
  * database checks again before it ends a session.
@@ -34,21 +34,21 @@ public class FeedLockWatchdog {
     private static final Sql FIND_HOLDERS = Sql.named("core/feed/find_feed_lock_holders");
     private static final Sql END_HOLDER = Sql.named("core/feed/end_feed_lock_holder");
     private static final Duration INTERVAL = Duration.ofSeconds(1);
-    /** Multiplies the limit of a holder that itself waits for a feed's lock, so that the holder of that lock is ended first. */
+    /** For a holder that itself waits for a feed's lock, so that the holder of that lock is ended first. */
     private static final int PATIENCE = 10;
 
     private final Pool pool;
     private final Duration limit;
     private final Counter ended;
     private final PeriodicTask looks;
-    /** When each holder was first seen, by {@link System#nanoTime}; no more than the database has sessions. */
+    /** First seen, by {@link System#nanoTime}; no more than the database has sessions. */
     private volatile Map<Holder, Long> since = Map.of();
 
     private volatile boolean warned;
 
     private record Holder(int pid, String transaction) {}
 
-    /** Uses the pool for reads, because all connections of the pool for writes may wait for the lock. */
+    /** All connections of the pool for writes may wait for the lock. */
     FeedLockWatchdog(@Reads Pool pool, AnnalsConfig config, MeterRegistry metrics) {
         this.pool = pool;
         this.limit = config.database().lockHolderLimit();

@@ -13,14 +13,12 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A page of a feed. {@link PageAnswers} writes it as JSON.
+ * A page of a feed, in the order asked for. {@link PageAnswers} writes it as JSON.
  *
- * @param records in the order asked for
- * @param next the cursor of the next page; null if this page reaches the end of what was asked for
- * @param head in descending order, the head of the feed as the first page saw it; null in ascending order
+ * @param next null if this page reaches the end of what was asked for
+ * @param head in descending order, the head that the first page saw; null in ascending order
  * @param pollMore the cursor behind which a later read finds newer records
- * @param snapshot the state of the feed that the page shows; null unless the database returned the page oldest first and
- *     without filters
+ * @param snapshot null unless the database returned the page oldest first and without filters
  */
 public record FeedPage(
         List<EncodedRecord> records,
@@ -32,25 +30,18 @@ public record FeedPage(
     /** At most the links, and the JSON around all records. */
     private static final int FRAME_BYTES = 8_192;
 
-    /**
-     * The state of a feed when a page was read.
-     *
-     * @param begin the cursor behind which the page begins
-     * @param redactions the number of redactions in the project
-     */
+    /** The state of a feed when the page behind {@code begin} was read. */
     public record Snapshot(Cursor begin, long redactions) {}
 
-    /** A page without a snapshot. */
     public FeedPage(List<EncodedRecord> records, @Nullable Cursor next, @Nullable Cursor head, Cursor pollMore) {
         this(records, next, head, pollMore, null);
     }
 
-    /** The largest number of bytes that an answer with this page can have. */
+    /** In bytes. */
     public long answerAtMost() {
         return FRAME_BYTES + records.size() + bytes();
     }
 
-    /** The bytes of all records. */
     long bytes() {
         long bytes = 0;
         for (EncodedRecord record : records) {
@@ -60,15 +51,15 @@ public record FeedPage(
     }
 
     /**
-     * Collects the records of one page within its bytes. It first gets the places in the page's order, then rows in any order,
-     * and encodes each row as it arrives. A record that no longer fits leaves only its place.
+     * Collects the records of one page: first their places in the page's order, then rows in any order. A record that no
+     * longer fits leaves only its place.
      */
     static final class Builder {
 
         private static final RecordRow.Columns LARGE_COLUMNS = new RecordRow.Columns();
 
         private final @Nullable Reservation held;
-        /** Bytes of memory that the whole page takes at most. */
+        /** Bytes that the whole page takes at most. */
         private final long memory;
 
         private int maxBytes;
@@ -96,11 +87,8 @@ public record FeedPage(
         }
 
         /**
-         * An empty page.
-         *
-         * @param held the page's memory. It grows with the page; if it cannot, the page becomes shorter. Null if the caller
-         *     reserved {@link FeedQuery#memory}
-         * @param columns of the rows for {@link #add}
+         * @param held grows with the page; if it cannot, the page becomes shorter. Null if the caller reserved
+         *     {@link FeedQuery#memory}
          */
         Builder(FeedQuery query, @Nullable Reservation held, RecordRow.Columns columns) {
             this.maxBytes = query.maxBytes();
@@ -110,7 +98,7 @@ public record FeedPage(
             this.columns = columns;
         }
 
-        /** Reserves memory for a full page, and returns how many bytes the page may have with what it got. */
+        /** Returns how many bytes the page may have with the memory that it got. */
         int reserveAll() {
             if (held != null && !held.tryGrowTo(memory)) {
                 maxBytes = Math.min(maxBytes, FeedQuery.bytesWithin(held.bytes()));
@@ -128,7 +116,7 @@ public record FeedPage(
             return places.size();
         }
 
-        /** Adds the record of a row, unless the row lacks its large fields or the page is full. */
+        /** Leaves the record out if the row lacks its large fields or the page is full. */
         void add(Row row) {
             if (columns.isCut(row) || bytes > maxBytes) {
                 allAdded = false;
@@ -137,7 +125,6 @@ public record FeedPage(
             }
         }
 
-        /** Adds one of the {@link #missing} records. */
         void addLarge(Row row) {
             put(row, LARGE_COLUMNS);
         }
@@ -163,7 +150,7 @@ public record FeedPage(
             }
         }
 
-        /** The ids of records that were not added and may still fit, in the page's order. */
+        /** The records that were not added and may still fit, in the page's order. */
         UUID[] missing() {
             if (allAdded) {
                 return new UUID[0];
@@ -183,7 +170,7 @@ public record FeedPage(
             return missing.toArray(UUID[]::new);
         }
 
-        /** The page's records: as many as fit, but at least one. Ends the building. */
+        /** As many records as fit, but at least one. Ends the building. */
         List<EncodedRecord> build() {
             encoder.close();
             List<EncodedRecord> fitting = new ArrayList<>(places.size());
@@ -204,7 +191,6 @@ public record FeedPage(
             return fitting;
         }
 
-        /** Whether {@link #build} left records out. */
         boolean isCut() {
             return cut;
         }

@@ -26,17 +26,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records that a client asks a feed for. The methods {@code read…} read it from the parameters of a request, and fail with
- * {@code invalid-parameter} if a parameter is unknown, malformed, or out of its range.
+ * The records that a client asks a feed for. The methods {@code read…} fail with {@code invalid-parameter} if a parameter is
+ * unknown, malformed, or out of its range.
  *
- * @param cursor the page begins after this record in ascending order, before it in descending order; null begins at the start
- *     of the feed, or at its head
+ * @param cursor exclusive; null begins at the start of the feed, or at its head in descending order
  * @param head in descending order, the head that the first page saw, where {@code poll_more} continues; null on the first
  *     page
- * @param limit the largest number of records, 1 or more
- * @param maxBytes the largest number of bytes that the encoded records may have, unless the first one alone has more
- * @param seen the sequence id up to which the page has to show the feed, because the client knows of it; 0 if it names none
- * @param format how the records are encoded
+ * @param maxBytes of the encoded records, unless the first one alone has more
+ * @param seen the sequence id that the page has to reach, because the client knows of it; 0 if it names none
  */
 public record FeedQuery(
         Order order,
@@ -48,70 +45,60 @@ public record FeedQuery(
         long seen,
         RecordEncoder.Format format) {
 
-    /** The direction in which a client reads. */
     public enum Order {
-        /** Oldest first. */
         ASCENDING,
-        /** Newest first. */
         DESCENDING
     }
 
-    /** The sequence id or cursor to begin at. */
     public static final String CURSOR = "cursor";
 
-    /** The direction: {@code asc} or {@code desc}. */
     public static final String ORDER = "order";
 
-    /** The longest time to wait for a record. */
     public static final String WAIT = "wait";
 
-    /** The size of the checkpoint that the page is proved by. */
+    /** The size of the checkpoint that proves the page. */
     public static final String PROOF = "proof";
 
-    /** The header with the sequence id of a record that the client knows of. */
+    /** The header with a sequence id that the client knows of. */
     public static final String SEEN = "Annals-Sequence-Id";
 
     static final String LIMIT = "limit";
 
-    /** The parameters that choose records. */
     public static final List<String> FILTERS =
             List.of("start", "end", "action", "actor", "subject", "outcome", "ip_address", "q", "recorded_by");
 
-    /** The longest {@link #WAIT}. */
     static final int MAX_WAIT_SECONDS = 60;
 
-    /** Bytes that the largest record takes at most, in memory and as JSON together. */
+    /** Bytes in memory and as JSON together. */
     public static final int LARGEST_RECORD = 1_048_576;
 
-    /** Bytes that most records take at most, in memory and as JSON together. */
+    /** Bytes that most records take at most, counted like {@link #LARGEST_RECORD}. */
     private static final int COMMON_RECORD = 8_192;
 
     private static final Pattern SIZE_TEXT = Pattern.compile("0|[1-9][0-9]{0,17}");
     private static final Pattern NUMBER_TEXT = Pattern.compile("[0-9]{1,9}");
 
-    /** A query for JSON records by a client that names no record that it has seen. */
     public FeedQuery(
             Order order, @Nullable Cursor cursor, @Nullable Cursor head, int limit, int maxBytes, Filter filter) {
         this(order, cursor, head, limit, maxBytes, filter, 0, RecordEncoder.Format.JSON);
     }
 
     /**
-     * Reads the parameters of a page.
+     * Reads the parameters of a page, limited to what the caller's link shows.
      *
-     * @param caller if its link shows some records only, the query asks for no others
      * @throws ProblemException also {@code invalid-cursor}
      */
     public static FeedQuery read(MultivaluedMap<String, String> parameters, FeedConfig config, Caller caller) {
         return new Parameters(parameters, caller.view(), Parameters.now()).query(config);
     }
 
-    /** Reads the parameters that choose records. {@code last:} in {@code q} is refused: it has no meaning for a whole feed. */
+    /** Refuses {@code last:} in {@code q}: it has no meaning for a whole feed. */
     public static Filter readFilter(MultivaluedMap<String, String> parameters) {
         RequestParameters.requireKnown(parameters, FILTERS);
         return new Parameters(parameters, null, null).filter();
     }
 
-    /** Reads the filter of a client that follows a feed: each call moves the range of {@code last:} on to the moment. */
+    /** Each call moves the range of {@code last:} on to the moment. */
     static Supplier<Filter> readMovingFilter(MultivaluedMap<String, String> parameters, Caller caller) {
         OffsetDateTime now = Parameters.now();
         Filter filter = new Parameters(parameters, caller.view(), now).filter();
@@ -120,9 +107,8 @@ public record FeedQuery(
     }
 
     /**
-     * Reads the size of the checkpoint that proves the page.
+     * Null without a proof.
      *
-     * @return null without a proof
      * @throws ProblemException also if the page has filters, an order or a wait
      */
     static @Nullable Long readProof(MultivaluedMap<String, String> parameters) {
@@ -145,7 +131,7 @@ public record FeedQuery(
         return Long.parseLong(size);
     }
 
-    /** Reads the header {@link #SEEN}; 0 if the request has none. */
+    /** 0 if the request has no {@link #SEEN}. */
     static long readSeen(HttpServerRequest request) {
         // Not by @HeaderParam, which drops an empty header.
         List<String> values = request.headers().getAll(SEEN);
@@ -159,7 +145,7 @@ public record FeedQuery(
         return Long.parseLong(values.get(0));
     }
 
-    /** Reads how long the request waits for a record; zero if it does not wait. */
+    /** Zero if the request does not wait. */
     static Duration readWait(MultivaluedMap<String, String> parameters, Order order) {
         String text = parameters.getFirst(WAIT);
         if (text == null) {
@@ -177,11 +163,7 @@ public record FeedQuery(
         return Duration.ofSeconds(seconds);
     }
 
-    /**
-     * Reads a cursor.
-     *
-     * @throws ProblemException {@code invalid-cursor}
-     */
+    /** @throws ProblemException {@code invalid-cursor} */
     public static Cursor readCursor(String text) {
         return Cursor.parse(text)
                 .orElseThrow(() -> new ProblemException(
@@ -190,7 +172,7 @@ public record FeedQuery(
                                 + " start over."));
     }
 
-    /** Bytes of memory that a page takes at most while it is read and written: its records, and the answer with them. */
+    /** Bytes that a page takes at most while it is read and written. */
     public long memory() {
         return Math.min(memory(maxBytes), (long) limit * LARGEST_RECORD + LARGEST_RECORD);
     }
@@ -234,18 +216,15 @@ public record FeedQuery(
         return new FeedQuery(order, cursor, head, limit, maxBytes, filter, seen, other);
     }
 
-    /** The newest sequence id that the client is known to have seen. */
     long newestSeen() {
         long newest = Math.max(seen, cursor == null ? 0 : cursor.sequenceId());
         return Math.max(newest, head == null ? 0 : head.sequenceId());
     }
 
-    /** The query parameters of one request. */
     private static final class Parameters {
 
-        /** As the contract of the API says; one page costs the database little then. */
+        /** Part of the contract of the API, like {@link #MAX_LIMIT}. */
         private static final int DEFAULT_LIMIT = 200;
-        /** As the contract of the API says; clients that want more follow {@code next}. */
         private static final int MAX_LIMIT = 1_000;
 
         private static final List<String> KNOWN = Stream.concat(
@@ -267,7 +246,7 @@ public record FeedQuery(
             this.now = now;
         }
 
-        /** Whole seconds, so that clients that send the same parameters within one second share a read. */
+        /** Whole seconds, so that clients with the same parameters share a read within one second. */
         static OffsetDateTime now() {
             return OffsetDateTime.now(ZoneOffset.UTC).truncatedTo(ChronoUnit.SECONDS);
         }

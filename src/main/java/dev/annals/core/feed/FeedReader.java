@@ -7,8 +7,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads pages of feeds. Three readers share this interface, because each answers the requests that it can answer more
- * cheaply and passes the others on:
+ * Reads pages of feeds. Each of three readers answers what it can answer more cheaply, and passes other requests on:
  *
  * <pre>
  * StandbyReader    asks a hot standby that has replayed what the client has seen
@@ -18,22 +17,21 @@ import org.jspecify.annotations.Nullable;
  * DatabaseReader   reads a page with one statement and one snapshot
  * </pre>
  *
- * <p>The injected FeedReader is the first of them. A page never skips: sequence ids follow commit order and have no gap, so
- * the snapshot of a page contains every record before the page's last one.
+ * <p>The injected FeedReader is the first. A page never skips: sequence ids follow commit order and have no gap.
  */
 public interface FeedReader {
 
     /**
-     * Reads a page: as many of the requested records as fit into {@link FeedQuery#maxBytes}, but at least one.
+     * Reads as many records as fit into {@link FeedQuery#maxBytes}, but at least one.
      *
-     * @param held the page's memory, {@link FeedQuery#firstMemory} or more. It grows with the page; if it cannot, the page
-     *     becomes shorter. Null if the caller reserved {@link FeedQuery#memory}
-     * @return fails with a {@code feed-rewound} problem if the cursor no longer matches the feed, and with
-     *     {@code records-expired} if records that the client has not read have expired
+     * @param held {@link FeedQuery#firstMemory} or more. It grows with the page; if it cannot, the page becomes shorter. Null
+     *     if the caller reserved {@link FeedQuery#memory}
+     * @return fails with {@code feed-rewound} if the cursor no longer matches the feed, and with {@code records-expired} if
+     *     records that the client has not read have expired
      */
     Uni<FeedPage> read(UUID projectId, FeedQuery query, @Nullable Reservation held);
 
-    /** Reads a page within {@link FeedQuery#memory}, which the caller reserves. */
+    /** The caller reserves {@link FeedQuery#memory}. */
     default Uni<FeedPage> read(UUID projectId, FeedQuery query) {
         return read(projectId, query, null);
     }
@@ -41,16 +39,11 @@ public interface FeedReader {
     /** Proves that pages contain what the log contains, and leave nothing out. */
     interface PageProver {
 
-        /**
-         * A page that ends with the checkpoint's last record, at the latest.
-         *
-         * @param page its records have seeds or salts
-         * @param proof the answer's member {@code proof}
-         */
+        /** The page ends at the checkpoint's last record at the latest. Its records have seeds or salts. */
         record Proved(FeedPage page, JsonBody.Content proof) {}
 
         /**
-         * Reads a page without filters, oldest first, and proves it.
+         * Reads without filters, oldest first.
          *
          * @param size of the checkpoint
          * @return fails with {@code log-behind}, {@code log-forked} or {@code log-halted}, or like {@link FeedReader#read}

@@ -128,7 +128,6 @@ public class FeedResource {
                         held -> Uni.createFrom().item(answers.page(http, uri, query, page, held))));
     }
 
-    /** Streams the feed as Server-Sent Events for as long as the client listens. */
     @GET
     @Path("/stream")
     @Requires(Scope.VIEW)
@@ -175,7 +174,6 @@ public class FeedResource {
                 .transform(failure -> links.withOldest(http, uri, failure));
     }
 
-    /** Answers with one record. */
     @GET
     @Path("/{id}")
     @Produces(MediaType.APPLICATION_JSON)

@@ -23,13 +23,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * One client's stream of Server-Sent Events (WHATWG HTML, section 9.2). {@link LiveFeed} lists its states.
  *
- * <p>It reads the next page when the client's connection has taken the last one. A slow client holds one small page, which
- * counts towards its project's {@link MemoryBudget memory}, and delays only itself. A failure before the first page is answered
- * as for any request; a later one becomes an event {@code problem}, which ends the stream.
+ * <p>A slow client holds one small page, which counts towards its project's {@link MemoryBudget memory}, and delays only
+ * itself. A failure before the first page is answered as for any request; a later one becomes an event {@code problem}, which
+ * ends the stream.
  */
 final class FeedStream extends LiveFeed.LiveReader {
 
-    /** A stream reads so small a part of a page at a time, because it holds what a slow client has not taken. */
+    /** A stream reads small parts of a page, because it holds what a slow client has not taken. */
     static final int PARTS_OF_A_PAGE = 8;
     /** The pause before a client reopens a broken stream: long enough for another instance to take over. */
     private static final Duration REOPEN = Duration.ofSeconds(1);
@@ -46,7 +46,6 @@ final class FeedStream extends LiveFeed.LiveReader {
     private final MemoryBudget memory;
     private final long openedAt = System.nanoTime();
     private long heartbeat = -1;
-    /** The last {@code id} that was sent. */
     private Cursor sentCursor = Cursor.START;
 
     private long writtenAt;
@@ -54,7 +53,7 @@ final class FeedStream extends LiveFeed.LiveReader {
     private boolean full;
 
     private long fullSince;
-    /** Bytes of the events written last, and their memory while the connection is full. */
+    /** For the events written last; the memory only while the connection is full. */
     private int eventBytes;
 
     private @Nullable Reservation held;
@@ -138,7 +137,6 @@ final class FeedStream extends LiveFeed.LiveReader {
         });
     }
 
-    /** Reads or waits, once the client has taken what was written. */
     private void readOrWait() {
         release();
         if (isEnded()) {
@@ -189,7 +187,7 @@ final class FeedStream extends LiveFeed.LiveReader {
         }
     }
 
-    /** Sends an {@code id} without data: no event, but the client continues there if its connection breaks. */
+    /** No event, but the client continues there if its connection breaks. */
     private void sendCursor() {
         Cursor cursor = query().cursor();
         if (cursor != null) {

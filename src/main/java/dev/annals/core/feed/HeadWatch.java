@@ -36,20 +36,18 @@ import org.jboss.logging.Logger;
 /**
  * Wakes the clients that wait for records when the head of their feed moves, and limits how many may wait.
  *
- * <p>It learns of heads in two ways. An append of this instance reports its own ({@link #appended}). One statement per tick reads
- * the heads of all awaited feeds, and so sees plain SQL writers and other instances; correctness rests on it alone. It compares
- * the head with each client's position, not with the previous head, so the next tick repairs whatever an earlier one missed.
- * Without a waiting client there are no ticks.
+ * <p>An append of this instance reports its own head ({@link #appended}). One statement per tick reads the heads of all
+ * awaited feeds, also those of plain SQL writers and other instances; correctness rests on it alone. It compares the head
+ * with each client's position, not with the previous head, so the next tick repairs whatever an earlier one missed.
  *
- * <p>A client joins, waits and is woken any number of times, and leaves. Times are {@link System#nanoTime()}. Safe for any
- * thread.
+ * <p>Times are {@link System#nanoTime()}. Safe for any thread.
  */
 @ApplicationScoped
 public class HeadWatch {
 
     /**
-     * The pause between two reads of heads. A record from a plain SQL writer or another instance wakes clients this much later.
-     * An instance with waiting clients runs forty such statements a second.
+     * A record from a plain SQL writer or another instance wakes clients this much later. An instance with waiting clients
+     * runs forty such statements a second.
      */
     private static final Duration TICK = Duration.ofMillis(25);
     /** A statement with so many heads takes milliseconds. */
@@ -90,22 +88,20 @@ public class HeadWatch {
         STREAM
     }
 
-    /** A client of one feed. */
     static final class Waiter {
         private final Kind kind;
         private final UUID projectId;
         private final LongConsumer wake;
         private final Runnable stop;
-        /** The sequence id behind which the client waits, and since when. */
+        /** The client waits behind this sequence id. */
         private long position;
 
         private long since;
 
         /**
-         * A client that has not joined yet. Both callbacks run on any thread and must return at once.
+         * Both callbacks run on any thread and must return at once.
          *
          * @param wake gets a time at which the head had moved
-         * @param stop runs when the service stops
          */
         Waiter(Kind kind, UUID projectId, LongConsumer wake, Runnable stop) {
             this.kind = kind;
@@ -115,7 +111,6 @@ public class HeadWatch {
         }
     }
 
-    /** A project with waiters. */
     private static final class Watched {
         final Map<Kind, Integer> waiters = new EnumMap<>(Map.of(Kind.LONG_POLL, 0, Kind.STREAM, 0));
         final Set<Waiter> all = new HashSet<>();
@@ -173,7 +168,7 @@ public class HeadWatch {
      * Wakes a client, once, when the head is no longer at its position.
      *
      * @param readAt when the read began that brought the client to its position
-     * @return false if the head has moved since: the client is not woken and has to read again
+     * @return false if the head has moved since: the client has to read again
      */
     synchronized boolean await(Waiter waiter, long position, long readAt) {
         Watched project = projects.get(waiter.projectId);
@@ -193,7 +188,7 @@ public class HeadWatch {
         return true;
     }
 
-    /** Removes a client. Has no effect if it has not joined. */
+    /** Has no effect on a client that has not joined. */
     synchronized void leave(Waiter waiter) {
         Watched project = projects.get(waiter.projectId);
         if (project != null && project.all.remove(waiter)) {
@@ -206,7 +201,7 @@ public class HeadWatch {
         }
     }
 
-    /** Reports that this instance has committed records, up to this sequence id. */
+    /** Reports records that this instance has committed. */
     public void appended(UUID projectId, long head) {
         standbys.appended(projectId, head);
         long now = System.nanoTime();
@@ -236,7 +231,6 @@ public class HeadWatch {
         vertx.setTimer(Math.max(1, delay.toMillis()), timer -> tick());
     }
 
-    /** Reads the heads of all awaited feeds, then schedules the next tick. */
     private void tick() {
         List<UUID> awaited = new ArrayList<>();
         synchronized (this) {
@@ -293,9 +287,8 @@ public class HeadWatch {
             project.head = head;
             project.headAt = now;
         }
-        // A head before the position of a client that already waited means that the feed was set back. The client's
-        // next
-        // read fails with feed-rewound.
+        // A head before the position of a client that already waited means that the feed was set back. The client's next read
+        // fails with feed-rewound.
         takeWaiting(
                 project,
                 waiter -> waiter.position < head || (waiter.position > head && waiter.since - began < 0),

@@ -18,10 +18,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers requests that wait for records: long polls and streams. {@link HeadWatch} limits how many may wait, and wakes them;
- * {@link SharedReads} reads their pages. A client that waits holds no connection to the database.
- *
- * <p>Each request has a {@link LiveReader}, which is in one of these states:
+ * Answers long polls and streams. {@link HeadWatch} limits how many may wait, and wakes them; {@link SharedReads} reads their
+ * pages. A client that waits holds no connection to the database. Each request has a {@link LiveReader} in one of these
+ * states:
  *
  * <pre>
  * reading   a page is read for it. With records: a long poll ends, a stream writes them and reads on.
@@ -61,8 +60,7 @@ class LiveFeed {
     }
 
     /**
-     * Reads a page, in ascending order, as soon as it has a record. The page is empty if the time is up or the service stops.
-     * Subscribe on the request's event loop.
+     * The page is empty if the time is up or the service stops. Subscribe on the request's event loop.
      *
      * @param filter read before each page, in place of the query's own
      * @return fails like {@link FeedReader#read}, and with {@code too-many-readers}
@@ -76,7 +74,7 @@ class LiveFeed {
     }
 
     /**
-     * Answers a request with the stream of a feed's records, in ascending order. Subscribe on the request's event loop.
+     * Subscribe on the request's event loop.
      *
      * @param filter read before each page, in place of the query's own
      * @return completes when the stream has ended; its value is not used. Until the first event, it fails like {@link #poll}
@@ -95,18 +93,17 @@ class LiveFeed {
                         .begin());
     }
 
-    /** The records that a client waits for. */
     record Request(UUID projectId, FeedQuery query, Supplier<Filter> filter) {}
 
     /**
-     * One client that follows a feed. {@link HeadWatch} and {@link SharedReads} call it on any thread; it does everything on the
-     * event loop of the client's request.
+     * One client that follows a feed. Callbacks come on any thread; all work is done on the event loop of the client's
+     * request.
      */
     abstract static sealed class LiveReader permits LongPoll, FeedStream {
 
         final UUID projectId;
         final Context context;
-        /** The next page: its cursor moves on with each page, and its filter with the clock. */
+        /** Its cursor moves on with each page, and its filter with the clock. */
         private FeedQuery query;
 
         private final Supplier<Filter> filter;
@@ -129,13 +126,11 @@ class LiveFeed {
             this.client = new SharedReads.Client(this::isEnded, this::succeeded, this::failed);
         }
 
-        /** Handles a page: ends, or continues with {@link #read} or {@link #await}. */
+        /** Ends, or continues with {@link #read} or {@link #await}. */
         abstract void handle(SharedReads.Page page);
 
-        /** Handles a page that could not be read. */
         abstract void handleFailure(Throwable failure);
 
-        /** Ends the request, because the service stops. */
         abstract void handleStop();
 
         /** Throws what {@link HeadWatch#join} throws. */
@@ -149,7 +144,7 @@ class LiveFeed {
             read(System.nanoTime());
         }
 
-        /** Reads a page that shows everything committed by {@code asOf}, unless a read runs. */
+        /** Unless a read runs, reads a page that shows everything committed by {@code asOf}. */
         final void read(long asOf) {
             if (reading || ended) {
                 return;
@@ -177,7 +172,6 @@ class LiveFeed {
             });
         }
 
-        /** Waits until the feed grows, then reads. */
         final void await(long readAt) {
             Cursor cursor = query.cursor();
             if (!ended && !watch.await(waiter, cursor == null ? 0 : cursor.sequenceId(), readAt)) {
@@ -219,7 +213,7 @@ class LiveFeed {
         }
     }
 
-    /** A request for one page, which waits until the page has a record or its time is up. */
+    /** Waits until its page has a record or its time is up. */
     private static final class LongPoll extends LiveReader {
 
         private final UniEmitter<? super FeedPage> answer;

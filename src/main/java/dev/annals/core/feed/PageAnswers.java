@@ -43,7 +43,7 @@ public class PageAnswers {
         this.config = config;
     }
 
-    /** Waits for this many bytes of the project's memory, and makes an answer, which takes the memory over. */
+    /** Waits for this many bytes of the project's memory. The answer takes them over. */
     public Uni<Response> within(UUID projectId, long bytes, Function<Reservation, Uni<Response>> answer) {
         return memory.take(projectId, bytes)
                 .chain(held -> Uni.createFrom()
@@ -54,16 +54,12 @@ public class PageAnswers {
                         .invoke(held::close));
     }
 
-    /** Answers with a page and its links, which are in the body and in the header {@code Link}. */
+    /** The links are in the body and in the header {@code Link}. */
     public Response page(HttpServerRequest http, UriInfo uri, FeedQuery query, FeedPage page, Reservation held) {
         return page(http, uri, query, page, json -> {}, held);
     }
 
-    /**
-     * Answers with a page that has more members.
-     *
-     * @param members writes the members into the open object
-     */
+    /** @param members writes more members into the open object */
     public Response page(
             HttpServerRequest http,
             UriInfo uri,
@@ -89,7 +85,6 @@ public class PageAnswers {
                 .build();
     }
 
-    /** Answers with any other body. */
     public Response body(HttpServerRequest http, byte[] body, String mediaType, Reservation held) {
         return ok(http, body, mediaType, held).build();
     }
@@ -140,10 +135,7 @@ public class PageAnswers {
         private boolean ended;
         private int written;
 
-        /**
-         * @param held the memory of the body, which this object takes over
-         * @param idle how long the client may read nothing
-         */
+        /** Takes the memory over. */
         @SuppressWarnings("deprecation") // every other way to make a Buffer copies the page
         PacedAnswer(HttpServerRequest request, byte[] body, Reservation held, Duration idle) {
             this.request = request;
@@ -184,7 +176,6 @@ public class PageAnswers {
             }
         }
 
-        /** Runs the next step when the connection has taken a piece. */
         private void whenTaken(Future<Void> sent, Context eventLoop, Runnable then) {
             if (sent.isComplete()) {
                 then.run();

@@ -25,10 +25,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads pages for waiting clients. Clients that need the same page share one read, and {@link #PARALLEL} reads run at a time.
- * A record that wakes thousands of clients costs the database one page.
- *
- * <p>A read is queued, running or ended:
+ * Reads pages for waiting clients, {@link #PARALLEL} at a time. Clients share the read of a page, so that a record that wakes
+ * thousands of clients costs the database one page.
  *
  * <pre>
  * queued    every client may join. It is dropped if all its clients have gone
@@ -71,11 +69,7 @@ final class SharedReads {
 
     private record Key(UUID projectId, FeedQuery query) {}
 
-    /**
-     * A client that needs a page. One of the two consumers is called, once, on any thread.
-     *
-     * @param isGone whether the client no longer needs the page
-     */
+    /** Exactly one of {@code read} and {@code failed} is called, once, on any thread. */
     record Client(BooleanSupplier isGone, Consumer<Page> read, Consumer<Throwable> failed) {}
 
     private static final class Read {
@@ -93,7 +87,7 @@ final class SharedReads {
         }
     }
 
-    /** A page that clients share. Its events are made once for all streams. */
+    /** Its events are made once for all streams. */
     static final class Page {
 
         private final UUID projectId;
@@ -121,7 +115,7 @@ final class SharedReads {
             return page.records().isEmpty() ? 0 : (int) Math.min(Integer.MAX_VALUE, 2 * page.answerAtMost());
         }
 
-        /** The events of the page's records, each {@code id}, {@code event} and {@code data} on a line. */
+        /** Each record's {@code id}, {@code event} and {@code data} have a line. */
         synchronized Buffer events() {
             if (events == null) {
                 events = makeEvents();
@@ -142,11 +136,7 @@ final class SharedReads {
         }
     }
 
-    /**
-     * Reads a page for a client.
-     *
-     * @param asOf a {@link System#nanoTime()}: the page shows everything that was committed by then
-     */
+    /** The page shows everything that was committed by {@code asOf}, a {@link System#nanoTime()}. */
     void read(UUID projectId, FeedQuery query, long asOf, Client client) {
         Key key = new Key(projectId, query);
         Page before = ended.getIfPresent(key);

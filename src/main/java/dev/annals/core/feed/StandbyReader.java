@@ -27,11 +27,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads pages from hot standbys if {@code annals.read-database-url} names any, otherwise from the primary.
  *
- * <p>A standby may lag behind. It must have replayed the client's cursor, the sequence id that the client names, and the last
- * append of this instance to the feed; otherwise the page is read from the primary. A client never sees an older state than the one that it is known to have seen.
+ * <p>A standby must have replayed the client's cursor, the sequence id that the client names, and the last append of this
+ * instance to the feed; otherwise the page is read from the primary. A client never sees an older state than it has seen.
  *
- * <p>Two states: while standbys answer, each page tries them. After one that did not answer, the primary answers alone, and one
- * request per {@link #RETRY_NANOS} tries the standbys again. Safe for any thread.
+ * <p>While standbys answer, each page tries them. After one that did not answer, only one request per {@link #RETRY_NANOS}
+ * tries the standbys again. Safe for any thread.
  */
 @ApplicationScoped
 class StandbyReader implements FeedReader {
@@ -50,13 +50,11 @@ class StandbyReader implements FeedReader {
     private final Counter fromStandby;
     private final Counter fromPrimary;
 
-    /** The last sequence id that this instance appended, by project. */
     private final Cache<UUID, Long> appended = Caffeine.newBuilder()
             .maximumSize(MAX_PROJECTS)
             .expireAfterWrite(REMEMBERED)
             .build();
 
-    /** A sequence id that the standby has replayed, by project. */
     private final Cache<UUID, Long> replayed = Caffeine.newBuilder()
             .maximumSize(MAX_PROJECTS)
             .expireAfterWrite(REMEMBERED)
@@ -96,7 +94,6 @@ class StandbyReader implements FeedReader {
         }
     }
 
-    /** Reports that this instance has committed records up to this sequence id. */
     void appended(UUID projectId, long head) {
         if (standby != null) {
             appended.asMap().merge(projectId, head, Math::max);

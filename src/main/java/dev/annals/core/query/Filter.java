@@ -15,15 +15,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param start inclusive
  * @param end exclusive
- * @param action the whole action
  * @param actor the actor's id or name
  * @param subject the subject's id or name
- * @param outcome the whole outcome
- * @param ipAddress the whole address, in the text form that records show
+ * @param ipAddress in the text form that records show
  * @param q all words of this text, in any order, any case and any fields
- * @param recordedBy the writer
- * @param actorId the actor's id, to which a viewer link is limited
- * @param subjectId the subject's id, to which a viewer link is limited
+ * @param actorId to which a viewer link is limited
+ * @param subjectId to which a viewer link is limited
  * @param query in addition to the others
  */
 public record Filter(
@@ -40,7 +37,6 @@ public record Filter(
         @Nullable String subjectId,
         @Nullable Query query) {
 
-    /** Accepts every record. */
     public static final Filter NONE = new Filter(null, null, null, null, null, null, null, null, null);
 
     /** Makes the filter of a reader who uses no viewer link. */
@@ -57,10 +53,7 @@ public record Filter(
         this(start, end, action, actor, subject, outcome, ipAddress, q, recordedBy, null, null, null);
     }
 
-    /**
-     * A filter that also requires the query. Words and times that every record must have become those of the filter, which is
-     * faster.
-     */
+    /** Also requires the query. Words and times that every record must have become those of the filter, which is faster. */
     public Filter and(Query asked) {
         List<Query> parts = asked instanceof Query.All all ? all.parts() : List.of(asked);
         OffsetDateTime from = start;
@@ -98,7 +91,7 @@ public record Filter(
     }
 
     /**
-     * A statement on records for this filter, with its binds {@code start} to {@code terms} set.
+     * Sets the binds {@code start} to {@code terms}.
      *
      * @param statement includes {@code passes.sql} for a record {@code r}
      */
@@ -120,7 +113,7 @@ public record Filter(
     }
 
     /**
-     * A statement on records for a query alone, with its bind {@code terms} set.
+     * Sets the bind {@code terms}.
      *
      * @param statement has a place for a condition on {@code r}
      */
@@ -130,13 +123,15 @@ public record Filter(
     }
 
     /**
-     * A query as a condition on a record {@code r}, for {@code passes.sql}. Text of the query is in the bound terms alone. Each
-     * part is true or false, and never null, so that its exclusion is the opposite.
+     * A query as a condition on a record {@code r}, for {@code passes.sql}. Text of the query is in the bound terms alone.
+     * Each part is true or false, never null, so that its exclusion is the opposite.
      */
     public static final class Condition {
 
         private final List<String> terms = new ArrayList<>();
-        /** For each phrase, that its first word is somewhere in the record; otherwise the record is not divided into words. */
+        /**
+         * For each phrase, tests that the record has its first word anywhere; otherwise the record is not divided into words.
+         */
         private final List<String> firstWords = new ArrayList<>();
         /** The same for the message. */
         private final List<String> firstWordsOfMessage = new ArrayList<>();
@@ -168,7 +163,6 @@ public record Filter(
             return sql;
         }
 
-        /** The value of the bind {@code :terms}. */
         public String[] terms() {
             return terms.toArray(String[]::new);
         }

@@ -13,13 +13,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A query for records. Texts match in any case. A record without a field does not match a part that names the field, and
- * matches its exclusion.
- *
- * <p>{@code toString} gives text from which {@link QueryParser} reads the query again.
+ * matches its exclusion. {@link QueryParser} reads the query again from {@code toString}.
  */
 public sealed interface Query {
 
-    /** All of two or more parts, none of which is an {@code All}. */
+    /** Two or more parts, none of which is an {@code All}. */
     record All(List<Query> parts) implements Query {
 
         public All {
@@ -34,7 +32,7 @@ public sealed interface Query {
         }
     }
 
-    /** At least one of two or more parts, none of which is an {@code Any}. */
+    /** Two or more parts, none of which is an {@code Any}. */
     record Any(List<Query> parts) implements Query {
 
         public Any {
@@ -49,7 +47,6 @@ public sealed interface Query {
         }
     }
 
-    /** All other records. */
     record Not(Query part) implements Query {
 
         @Override
@@ -59,7 +56,7 @@ public sealed interface Query {
     }
 
     /**
-     * A field, or a name or value of the metadata, has these words, in this order and next to each other.
+     * A field, or a name or value of the metadata, has these words, next to each other.
      *
      * @param words one or more, as {@link QueryParser.Words} divides text
      * @param prefix whether the last one only has to begin a word
@@ -76,12 +73,7 @@ public sealed interface Query {
         }
     }
 
-    /**
-     * The message has these words, in this order and next to each other.
-     *
-     * @param words one or more, as {@link QueryParser.Words} divides text
-     * @param prefix whether the last one only has to begin a word
-     */
+    /** The message has these words, like {@link Words}. */
     record Message(List<String> words, boolean prefix) implements Query {
 
         public Message {
@@ -94,12 +86,7 @@ public sealed interface Query {
         }
     }
 
-    /**
-     * The id or name of an actor or subject has these words, in this order and next to each other.
-     *
-     * @param words one or more, as {@link QueryParser.Words} divides text
-     * @param prefix whether the last one only has to begin a word
-     */
+    /** The id or name of an actor or subject has these words, like {@link Words}. */
     record Name(Field field, List<String> words, boolean prefix) implements Query {
 
         public Name {
@@ -112,11 +99,7 @@ public sealed interface Query {
         }
     }
 
-    /**
-     * A field has this value.
-     *
-     * @param prefix whether the field only has to begin with it; an empty prefix matches any value
-     */
+    /** @param prefix whether the field only has to begin with the value; an empty prefix matches any value */
     record Value(Field field, String value, boolean prefix) implements Query {
 
         @Override
@@ -127,11 +110,11 @@ public sealed interface Query {
     }
 
     /**
-     * The metadata has this value at a path, or a list with this value. Numbers, {@code true} and {@code false} are compared as
-     * they are written.
+     * The metadata has this value at a path, or a list with this value. Numbers, {@code true} and {@code false} are compared
+     * as they are written.
      *
      * @param path names of members, or numbers of elements, from the outermost
-     * @param prefix whether the value there only has to begin with this one; an empty prefix matches any value
+     * @param prefix as in {@link Value}
      */
     record Metadata(List<String> path, String value, boolean prefix) implements Query {
 
@@ -148,9 +131,7 @@ public sealed interface Query {
     }
 
     /**
-     * The IP address is in this network.
-     *
-     * @param address any address in it, in the text form that records show
+     * @param address any address in the network, in the text form that records show
      * @param bits how many of its first bits count
      */
     record Network(String address, int bits) implements Query {
@@ -162,7 +143,7 @@ public sealed interface Query {
     }
 
     /**
-     * A time is in this range; one of its ends may be open.
+     * One end may be open.
      *
      * @param recorded whether it is the time at which the service stored the record, and not the time of the action
      * @param start inclusive
@@ -183,17 +164,17 @@ public sealed interface Query {
         }
     }
 
-    /** A value, or a name in a path, that needs no quotes. */
+    /** Needs no quotes as a value, or as a name in a path. */
     Pattern PLAIN = Pattern.compile("[\\p{L}\\p{N}_@-]+");
 
-    /** A query for all of these; one alone is itself. */
+    /** One part alone is itself. */
     static Query all(List<Query> parts) {
         List<Query> flat = new ArrayList<>();
         parts.forEach(part -> flat.addAll(part instanceof All all ? all.parts() : List.of(part)));
         return flat.size() == 1 ? flat.get(0) : new All(flat);
     }
 
-    /** A query for any of these; one alone is itself. */
+    /** One part alone is itself. */
     static Query any(List<Query> parts) {
         List<Query> flat = new ArrayList<>();
         parts.forEach(part -> flat.addAll(part instanceof Any any ? any.parts() : List.of(part)));
@@ -208,7 +189,7 @@ public sealed interface Query {
         return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
     }
 
-    /** A field that a query can name, besides the message, the times and the metadata. */
+    /** Without the message, the times and the metadata. */
     enum Field {
         ID("id"),
         ACTION("action"),
@@ -223,9 +204,8 @@ public sealed interface Query {
         SUBJECT_NAME("subject.name"),
         SUBJECT_TYPE("subject.type"),
         OUTCOME("outcome"),
-        /** The IP address, in the text form that records show. */
+        /** In the text form that records show. */
         IP("ip"),
-        /** The writer, as records show it. */
         RECORDED_BY("recorded_by");
 
         private final String text;
@@ -239,14 +219,11 @@ public sealed interface Query {
             return this == ACTOR || this == ACTOR_NAME || this == SUBJECT || this == SUBJECT_NAME;
         }
 
-        /** Its name in a query. */
         public String text() {
             return text;
         }
 
-        /**
-         * The field with this name, in lower case. Both {@code ip} and {@code ip_address}, its name in records, are accepted.
-         */
+        /** Accepts lower case, and {@code ip_address}, the name in records, besides {@code ip}. */
         static Optional<Field> named(String name) {
             return name.equals("ip_address")
                     ? Optional.of(IP)
@@ -255,7 +232,6 @@ public sealed interface Query {
                             .findFirst();
         }
 
-        /** All names of fields, for messages. */
         static String names() {
             return Stream.concat(
                             Arrays.stream(values()).map(Field::text),

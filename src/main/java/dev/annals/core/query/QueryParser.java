@@ -17,8 +17,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a {@link Query} from text, by recursive descent. Any text without the syntax below is a list of words, with punctuation
- * between them.
+ * Reads a {@link Query} by recursive descent. Any text without the syntax below is a list of words, with punctuation between
+ * them.
  *
  * <pre>
  * query  = term { ["AND"] term } | term { "OR" term }
@@ -29,13 +29,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class QueryParser {
 
-    /** The most characters of a query, in UTF-16. */
+    /** In UTF-16. */
     public static final int MAX_LENGTH = 1_024;
 
-    /** The most words, phrases and values of a query. */
+    /** Words, phrases and values. */
     public static final int MAX_TERMS = 128;
 
-    /** The most levels of exclusions and parentheses. */
+    /** Exclusions and parentheses. */
     public static final int MAX_DEPTH = 8;
 
     /** The time after now that {@code last:} includes: the clocks of writers differ. */
@@ -64,12 +64,10 @@ public final class QueryParser {
     }
 
     /**
-     * Reads a query.
-     *
-     * @param now the end of {@code last:}, apart from {@link #AHEAD}; null if the query is stored, so that only fixed times are
-     *     allowed
-     * @throws QueryException if the text is no query, has neither a word nor a value, or exceeds {@link #MAX_LENGTH}, {@link
-     *     #MAX_TERMS} or {@link #MAX_DEPTH}
+     * @param now the end of {@code last:}, apart from {@link #AHEAD}; null if the query is stored, so that only fixed times
+     *     are allowed
+     * @throws QueryException if the text is no query, has neither a word nor a value, or exceeds {@link #MAX_LENGTH},
+     *     {@link #MAX_TERMS} or {@link #MAX_DEPTH}
      */
     public static Query parse(String text, @Nullable OffsetDateTime now) throws QueryException {
         return new QueryParser(text, now).parse();
@@ -197,7 +195,7 @@ public final class QueryParser {
                 && text.charAt(at + 1) != ')';
     }
 
-    /** The operator here, a word of its own in upper case; empty if there is none. */
+    /** Empty if no operator, a word of its own in upper case, begins here. */
     private String operator() {
         Matcher operator = OPERATOR.matcher(text).region(at, text.length());
         if (!operator.lookingAt()) {
@@ -209,7 +207,7 @@ public final class QueryParser {
         return alone ? operator.group() : "";
     }
 
-    /** Text up to white space or a parenthesis, as phrases with commas between them. */
+    /** Reads up to white space or a parenthesis: phrases with commas between them. */
     private @Nullable Query words() throws QueryException {
         int start = at;
         while (at < text.length() && !Words.isSpace(text.charAt(at)) && "()".indexOf(text.charAt(at)) < 0) {
@@ -240,7 +238,7 @@ public final class QueryParser {
                 : text;
     }
 
-    /** Reads a field and its values; null if no field is named here. */
+    /** Null if no field is named here. */
     private @Nullable Query field() throws QueryException {
         int start = at;
         if (METADATA.matcher(text).region(at, text.length()).lookingAt()) {
@@ -488,7 +486,7 @@ public final class QueryParser {
         return new Query.Time(false, now.minus(duration), now.plus(AHEAD));
     }
 
-    /** Reads up to the closing quote. A backslash escapes a quote or a backslash. */
+    /** A backslash escapes a quote or a backslash. */
     private String quoted() throws QueryException {
         int opened = at;
         StringBuilder content = new StringBuilder();
@@ -527,7 +525,7 @@ public final class QueryParser {
         return new QueryException(position, "character " + position + ": " + message);
     }
 
-    /** A text is no query. The message says where and why. */
+    /** The message says where and why a text is no query. */
     public static final class QueryException extends Exception {
 
         @Serial
@@ -541,8 +539,8 @@ public final class QueryParser {
         }
 
         /**
-         * The number of the first wrong character, from 1: in Unicode characters, some of which are two of Java's. One more
-         * than the length of the text if something is missing at its end.
+         * From 1, in Unicode characters, some of which are two of Java's. One more than the length of the text if something
+         * is missing at its end.
          */
         public int position() {
             return position;
@@ -550,8 +548,8 @@ public final class QueryParser {
     }
 
     /**
-     * Divides text into words as {@code annals.words()} of the schema does. The schema also folds words, so characters that
-     * fold to punctuation separate words.
+     * Divides text into words like {@code annals.words()} of the schema, which also folds them, so characters that fold to
+     * punctuation separate words.
      */
     public static final class Words {
 

@@ -9,30 +9,24 @@ import java.util.UUID;
 
 /**
  * Data that follows from feeds, in tables of its own. It must depend only on the feed, not on the time or the steps, so that a rebuild
- * gives the same data.
+ * gives equal data.
  *
  * <p>{@link ProjectionSteps} calls it in a transaction that holds the checkpoint, and moves the checkpoint in this transaction.
  */
 public interface Projection {
 
-    /** Its name in the database and in metrics. */
     String name();
 
     /**
-     * Takes in the next records of a project's feed, a bounded number of them.
+     * Indexes a bounded number of the next records.
      *
      * @param connection in a transaction that sees all commits so far
-     * @param sequenceId the last record that has been taken in
-     * @return the last record that has now been taken in; {@code sequenceId} if there are no new ones
+     * @param sequenceId the last indexed record
+     * @return the new last indexed record; {@code sequenceId} if there are no new ones
      */
     Uni<Long> project(SqlConnection connection, UUID projectId, long sequenceId);
 
-    /**
-     * As {@link #project}, for several projects with few new records. If one of them fails, all fail.
-     *
-     * @param sequenceIds the last record of each project that has been taken in
-     * @return the last record of each project that has now been taken in
-     */
+    /** As {@link #project}, for several projects with few new records. If one of them fails, all fail. */
     default Uni<Map<UUID, Long>> projectTogether(SqlConnection connection, Map<UUID, Long> sequenceIds) {
         Map<UUID, Long> taken = new HashMap<>();
         return Multi.createFrom()
@@ -45,19 +39,15 @@ public interface Projection {
                 .replaceWith(taken);
     }
 
-    /** Deletes the data of a project. There may be much of it: each statement deletes a bounded part. */
+    /** There may be much data: each statement deletes a bounded part. */
     Uni<Void> reset(SqlConnection connection, UUID projectId);
 
-    /**
-     * Removes what follows from one record, before fields of it are redacted.
-     *
-     * @param sequenceId of a record that has been taken in
-     */
+    /** Removes what follows from an indexed record, before fields of it are redacted. */
     default Uni<Void> retract(SqlConnection connection, UUID projectId, long sequenceId) {
         return Uni.createFrom().voidItem();
     }
 
-    /** Takes a retracted record in again, as it is now. */
+    /** Indexes a retracted record again. */
     default Uni<Void> include(SqlConnection connection, UUID projectId, long sequenceId) {
         return Uni.createFrom().voidItem();
     }
@@ -65,7 +55,7 @@ public interface Projection {
     /**
      * Corrects data that follows from removed and remaining records together.
      *
-     * @param horizon the sequence id of the last removed record; the next record has been taken in
+     * @param horizon the sequence id of the last removed record; the next record is indexed
      */
     default Uni<Void> afterRemoval(SqlConnection connection, UUID projectId, long horizon) {
         return Uni.createFrom().voidItem();

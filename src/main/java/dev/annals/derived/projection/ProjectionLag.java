@@ -6,15 +6,13 @@ import java.util.UUID;
 import java.util.function.LongSupplier;
 
 /**
- * Measures how far projections are behind the heads of feeds, as scans of {@link Projector} see them. Figures change at the end of a
- * round.
+ * Measures how far projections are behind the heads of feeds, as scans of {@link Projector} see them. Figures change at the end of a round.
  *
- * <p>A projection is behind in a project from the scan that first saw a missing record. Once it has taken in what that scan saw, it is
- * behind from the last scan instead. A pair that a round does not report is no longer behind.
+ * <p>A projection is behind from the scan that first saw a missing record. Once it has indexed what that scan saw, it is behind from the
+ * last scan instead. A pair that a round does not report is no longer behind.
  */
 final class ProjectionLag {
 
-    /** Seconds are measured for at most so many pairs of projection and project. */
     private static final int MAX_TRACKED = 10_000;
 
     private final LongSupplier nanoTime;
@@ -52,7 +50,7 @@ final class ProjectionLag {
      *
      * @param head the last sequence id of the feed
      * @param records how many of them are missing
-     * @param inRound false if the round comes to this project at another time
+     * @param inRound false if another scan of the round covers this project
      */
     synchronized void report(String projection, UUID projectId, long head, long records, boolean inRound) {
         long now = nanoTime.getAsLong();
@@ -78,13 +76,13 @@ final class ProjectionLag {
                 (projection, lag) -> pair.since() - lag.since() < 0 ? new Lag(lag.records(), pair.since()) : lag));
     }
 
-    /** The number of records that were missing at the end of the last round. */
+    /** As of the end of the last round. */
     synchronized long records(String projection) {
         Lag lag = published.get(projection);
         return lag == null ? 0 : lag.records();
     }
 
-    /** The seconds for which the oldest missing record has been missing; 0 if none was at the end of the last round. */
+    /** The age of the oldest missing record; 0 if none was missing at the end of the last round. */
     synchronized double seconds(String projection) {
         Lag lag = published.get(projection);
         return lag == null || lag.records() == 0 ? 0 : (nanoTime.getAsLong() - lag.since()) / 1e9;

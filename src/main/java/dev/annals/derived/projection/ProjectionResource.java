@@ -37,7 +37,7 @@ public class ProjectionResource {
         this.operations = operations;
     }
 
-    /** Starts a projection again from the first record of every project, in the background. */
+    /** Returns at once: the rebuild runs in the background. */
     @POST
     @Path("/rebuild")
     public Uni<Response> rebuildProjection(@PathParam("name") String name, @Context ContainerRequestContext request) {

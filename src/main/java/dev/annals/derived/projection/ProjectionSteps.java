@@ -21,12 +21,12 @@ import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
 /**
- * Transactions on projections. Each locks the rows of {@code annals.projection_checkpoint} that it works on, so one transaction at a time
- * works on a projection of a project, on whichever instance.
+ * Transactions on projections. Each locks the rows of {@code annals.projection_checkpoint} that it works on, so one transaction on any
+ * instance works on a projection of a project.
  *
  * <ul>
- *   <li>{@link #take} moves a projection forward, and skips checkpoints that are locked.
- *   <li>{@link #change} and {@link #removeFirst} change records that are already in projections, and wait for the checkpoints.
+ *   <li>{@link #take} moves a projection forward, and skips locked checkpoints.
+ *   <li>{@link #change} and {@link #removeFirst} change indexed records, and wait for the checkpoints.
  * </ul>
  */
 @ApplicationScoped
@@ -48,10 +48,9 @@ public class ProjectionSteps {
                 .toList();
     }
 
-    /** @param outdated what is derived belongs to an older generation, or was derived by an older version, and is to be derived anew */
+    /** @param outdated the data belongs to an older generation or version, and must be rebuilt */
     private record Checkpoint(UUID projectId, long sequenceId, int generation, boolean outdated) {
 
-        /** The last record of this generation that has been taken in. */
         long from() {
             return outdated ? 0 : sequenceId;
         }
@@ -66,9 +65,9 @@ public class ProjectionSteps {
     }
 
     /**
-     * Takes the next records of some projects into a projection, and moves the checkpoints, in one transaction.
+     * Indexes the next records of some projects in one transaction.
      *
-     * @return how many records of each project were taken in. Projects whose checkpoint is locked elsewhere are left out
+     * @return the number of indexed records by project, without projects whose checkpoint is locked elsewhere
      */
     Uni<Map<UUID, Long>> take(Projection projection, List<UUID> projectIds) {
         return pool.withTransaction(connection -> claim(connection, projection, projectIds)
@@ -149,11 +148,8 @@ public class ProjectionSteps {
     }
 
     /**
-     * Changes a record, and what projections have derived from it, in the caller's transaction. Locks the checkpoints of all projections
-     * of the project, always in the same order, and waits for them: changes of one project follow one another.
-     *
-     * @param sequenceId of the record
-     * @param change of the record
+     * Changes a record and its projections in the caller's transaction. Waits for the checkpoints of all projections of the project, always
+     * locked in one order.
      */
     public <T> Uni<T> change(SqlConnection connection, UUID projectId, long sequenceId, Supplier<Uni<T>> change) {
         return lockAll(connection, projectId).chain(checkpoints -> {
@@ -167,8 +163,7 @@ public class ProjectionSteps {
     }
 
     /**
-     * Removes the first records of a feed in the caller's transaction. Locks the checkpoints of all projections of the project as
-     * {@link #change} does.
+     * Removes the first records of a feed in the caller's transaction. Locks as {@link #change} does.
      *
      * @param removal returns the sequence id of the last removed record; 0 if it removed none
      */

@@ -35,23 +35,19 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds projects in which a projection is behind, and moves it forward by {@link ProjectionSteps}. Any number of instances run one.
  *
- * <p>A scan is one query over the next projects and over those of {@link RecentProjects}. A round of scans covers all projects. After
- * each scan, the projector works on what it found and on what is left of the scan before:
+ * <p>A scan is one query over the next projects and over those of {@link RecentProjects}. A round of scans covers all projects. After each
+ * scan, the projector works on what this scan and the one before left to do:
  *
  * <ul>
  *   <li>Projects with few missing records share a step. If it fails, each gets a step of its own.
  *   <li>A project with more gets at most {@link Pace#steps} steps before the others have their turn.
- *   <li>A project whose step fails is skipped until its back-off is over. Others go on.
+ *   <li>A project whose step fails is skipped until its back-off is over.
  * </ul>
- *
- * <p>{@link ProjectionLag} measures how far projections are behind.
  */
 @ApplicationScoped
 public class Projector {
 
-    /**
-     * The most records of a step: enough to outweigh its statements, few enough to lock the checkpoint for less than a second.
-     */
+    /** The most records of a step: enough to outweigh its statements, few enough to lock the checkpoint for less than a second. */
     public static final int RECORDS = 1_000;
 
     private static final Logger LOG = Logger.getLogger(Projector.class);
@@ -60,21 +56,16 @@ public class Projector {
     private static final int MAX_FAILURES = 10_000;
     /** Within a round, the ratio of pauses to scans. */
     private static final int PAUSES = 19;
-    /** The most projects that share a step. */
     private static final int PROJECTS_TOGETHER = 64;
-    /** Projects that miss more records do not share a step. */
     private static final int FEW_RECORDS = 256;
     /** Transient failures in a row before one is logged. */
     private static final int PASSING_FAILURES = 3;
 
     /**
-     * The timing of the work.
-     *
      * @param interval from a scan that found nothing to the next round
-     * @param projects the most projects of one scan, whose query then takes milliseconds; recent ones come on top
+     * @param projects the most projects of one scan, whose query then takes milliseconds; recent ones are added
      * @param steps the most steps of one project in a row
      * @param retryDelay the back-off after a failure; it doubles after each further one
-     * @param maxRetryDelay the longest back-off
      */
     record Pace(Duration interval, int projects, int steps, Duration retryDelay, Duration maxRetryDelay) {
 
@@ -133,13 +124,13 @@ public class Projector {
     private record Target(Projection projection, UUID projectId) {}
 
     /**
-     * Records that a target is missing, as a scan saw it. Later records wait for the next scan.
+     * Missing records, as a scan saw them. Later records wait for the next scan.
      *
-     * @param step the fewest records that the projection takes in
+     * @param step the fewest records that the projection indexes
      */
     private record Backlog(Target target, long records, int step) {
 
-        /** The rest after a step; empty if the step took nothing in, or if the projection waits for more records. */
+        /** Empty if the step indexed nothing, or if the projection waits for more records. */
         List<Backlog> after(Map<UUID, Long> taken) {
             long done = taken.getOrDefault(target.projectId(), 0L);
             return done == 0 || records - done < step ? List.of() : List.of(new Backlog(target, records - done, step));
@@ -148,7 +139,7 @@ public class Projector {
 
     private record Failure(int count, long until) {}
 
-    /** The number of projects in which the last step of a projection failed on this instance. */
+    /** The number of projects in which the last step failed on this instance. */
     long failing(String projection) {
         return failures.keySet().stream()
                 .filter(target -> target.projection().name().equals(projection))
@@ -159,7 +150,6 @@ public class Projector {
         return lag;
     }
 
-    /** Whether the last scan ended a round. */
     boolean atEnd() {
         return after == null;
     }
@@ -191,11 +181,7 @@ public class Projector {
                 .replaceWithVoid();
     }
 
-    /**
-     * Scans, and pauses for a short time if the round has more projects.
-     *
-     * @return whether to scan again without waiting for the interval
-     */
+    /** @return whether to scan again without waiting for the interval */
     Uni<Boolean> scanAndPause() {
         long began = System.nanoTime();
         return scan().chain(more -> more || atEnd()
@@ -207,11 +193,7 @@ public class Projector {
                         .by(PeriodicTask.pause(PAUSES, began, pace.interval())));
     }
 
-    /**
-     * Scans the next projects, and works on those that are behind.
-     *
-     * @return whether some of them may have more to take in
-     */
+    /** @return whether some projects may have more records to index */
     Uni<Boolean> scan() {
         return (oneScanIsARound ? Uni.createFrom().item(RecentProjects.Found.NOTHING) : recent.read())
                 .chain(recently -> FIND_LAGGING
@@ -338,7 +320,7 @@ public class Projector {
         int count = before == null ? 1 : before.count() + 1;
         long delay = DatabaseFailure.backOff(pace.retryDelay(), pace.maxRetryDelay(), count - 1)
                 .toNanos();
-        // Instances that failed at the same moment try again at different ones.
+        // Jitter, so that instances do not retry at one moment.
         delay += ThreadLocalRandom.current().nextLong(delay / 4 + 1);
         if (before != null || failures.size() < MAX_FAILURES) {
             failures.put(target, new Failure(count, System.nanoTime() + delay));

@@ -12,15 +12,15 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds projects with new records at the end of {@code annals.feed_segment}, to which every commit adds a row. The row's transaction
- * number tells whether the last read saw it. {@link Projector} finds in its rounds what this misses: rows in place of expired ones.
+ * Finds projects with new records at the end of {@code annals.feed_segment}, to which every commit adds a row. The row's transaction number
+ * tells whether the last read saw it. It misses rows in place of expired ones: {@link Projector} finds these in its rounds.
  *
  * <p>A pass over the end of the table takes one or more reads. One read runs at a time.
  */
 final class RecentProjects {
 
     private static final Sql READ_RECENT_PROJECTS = Sql.named("derived/projection/read_recent_projects");
-    /** The most rows of a read. A page holds fewer, so each read gets to another page. */
+    /** The most rows of a read, more than a page holds, so that each read reaches another page. */
     private static final int PLACES = 1_000;
     /** The pages before the last one that may still get rows: each session fills a page of its own. */
     private static final int OPEN_PAGES = 64;
@@ -37,7 +37,6 @@ final class RecentProjects {
 
     private record End(long lastPage, String snapshot) {}
 
-    /** @param more whether the pass has more rows to read */
     record Found(Set<UUID> projectIds, boolean more) {
 
         static final Found NOTHING = new Found(Set.of(), false);

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The part of a filter that the index can answer: alternatives of keys. Every record that passes has all keys of one alternative. The
- * records themselves decide about the rest: exclusions, networks, the last word of prefixes, and lists with too many alternatives.
+ * records themselves decide about exclusions, networks, the last word of prefixes, and lists with too many alternatives.
  *
  * @param alternatives at least one; an empty one means that any record may pass
  */
@@ -36,7 +36,6 @@ record IndexKeys(List<Set<Key>> alternatives) {
     private static final int RECORDED_BY = 8;
     private static final int ID = 9;
 
-    /** A value of a field; of {@link #WORD}, words. */
     record Key(int field, String value) {}
 
     static IndexKeys of(Filter filter) {
@@ -61,19 +60,18 @@ record IndexKeys(List<Set<Key>> alternatives) {
         }
     }
 
-    /** Whether the index excludes nothing. */
     boolean isAnything() {
         return alternatives.stream().anyMatch(Set::isEmpty);
     }
 
-    /** Whether each alternative is one value or word: a record that has it then passes as a rule. */
+    /** Each alternative is one value or word, so that a record that has it passes as a rule. */
     boolean areSingle() {
         return alternatives.stream()
                 .allMatch(keys -> keys.size() == 1
                         && keys.stream().noneMatch(key -> key.value().contains(" ")));
     }
 
-    /** Adds alternatives for long messages, which have one key for any word. */
+    /** Long messages have one key for any word. */
     private static List<Set<Key>> withUnindexedWords(List<Set<Key>> alternatives) {
         Set<Set<Key>> all = new LinkedHashSet<>(alternatives);
         for (Set<Key> alternative : alternatives) {
@@ -132,7 +130,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
                 : List.of(Set.of(new Key(WORD, String.join(" ", whole))));
     }
 
-    /** All pairs; the first list alone if these are too many. */
+    /** The first list alone if there are too many pairs. */
     private static List<Set<Key>> product(List<Set<Key>> first, List<Set<Key>> second) {
         if (first.size() * second.size() > MOST_ALTERNATIVES) {
             return first;
@@ -162,7 +160,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
         };
     }
 
-    /** The alternative of each key. */
+    /** The number of the alternative of each key. */
     Integer[] numbers() {
         List<Integer> numbers = new ArrayList<>();
         for (int i = 0; i < alternatives.size(); i++) {
@@ -173,12 +171,12 @@ record IndexKeys(List<Set<Key>> alternatives) {
         return numbers.toArray(Integer[]::new);
     }
 
-    /** The field of each key, in the order of {@link #numbers}. */
+    /** Parallel to {@link #numbers}. */
     Integer[] fields() {
         return alternatives.stream().flatMap(Set::stream).map(Key::field).toArray(Integer[]::new);
     }
 
-    /** The value of each key, in the order of {@link #numbers}. */
+    /** Parallel to {@link #numbers}. */
     String[] values() {
         return alternatives.stream().flatMap(Set::stream).map(Key::value).toArray(String[]::new);
     }

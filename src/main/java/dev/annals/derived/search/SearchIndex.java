@@ -24,12 +24,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The index behind filters. As a projection, it stores for each block of {@value #BLOCK} places the values of its records, and the slices or
- * places of the block that hold each value. As the {@link FeedIndex}, it plans which ranges of a feed a page with filters reads: none that
- * holds a match is left out, and the records themselves decide.
+ * The index behind filters. As a projection, it stores for each block of {@value #BLOCK} places the values of its records, and the slices
+ * or places that hold each value. As the {@link FeedIndex}, it plans which ranges of a feed a page with filters reads. A plan leaves out no
+ * match; the records themselves decide.
  *
- * <p>A plan has a bounded number of places and blocks. After the last indexed block it covers every place up to the head, so pages are right
- * however far the index is behind.
+ * <p>A plan has a bounded number of places and blocks. After the last indexed block it covers every place up to the head, so pages are
+ * correct however far the index is behind.
  */
 @ApplicationScoped
 public class SearchIndex implements Projection, FeedIndex {
@@ -43,25 +43,24 @@ public class SearchIndex implements Projection, FeedIndex {
     private static final int BLOCK = 1_024;
     /** Places that share a bit. */
     private static final int SLICE = BLOCK / Long.SIZE;
-    /** The blocks of the first search, which suffice for frequent values. */
+    /** Enough for frequent values. */
     private static final int FEW_BLOCKS = 8;
 
     /** Plans for more records than wanted, because a value is not equally frequent everywhere. */
     private static final double SPARE = 1.25;
 
-    /** The most blocks of a page's second search. */
     private static final int MORE_BLOCKS = 504;
 
-    /** The blocks of a search for facets, which read all of them. */
+    /** Facets read all of these blocks. */
     private static final int MANY_BLOCKS = 248;
-    /** The most stretches, of 2<sup>20</sup> places each, of a search. */
+    /** A stretch has 2<sup>20</sup> places. */
     private static final int STRETCHES = 256;
 
     private static final int STRETCH_BITS = 20;
 
     /** Messages are shorter as a rule. Splitting a long one into words takes milliseconds. */
     private static final int INDEXED_BYTES = 4_096;
-    /** The index grows with each word. A message with more words is rare, and every search for words reads it. */
+    /** The index grows with each word. Every search for words reads the rare message with more. */
     private static final int INDEXED_WORDS = 256;
 
     private static final int BLOCKS_PER_RESET = 500;
@@ -71,15 +70,12 @@ public class SearchIndex implements Projection, FeedIndex {
     private final int indexedBytes;
     private final int indexedWords;
 
-    /** Creates the index of the service. */
     @Inject
     public SearchIndex(@Reads Pool pool, SearchConfig config) {
         this(pool, config, INDEXED_BYTES, INDEXED_WORDS);
     }
 
     /**
-     * Creates an index with other limits.
-     *
      * @param indexedBytes the most bytes of UTF-8 of a message whose words are indexed; a search for words reads every longer one
      * @param indexedWords the most words of such a message
      */
@@ -115,13 +111,11 @@ public class SearchIndex implements Projection, FeedIndex {
                 .replaceWithVoid();
     }
 
-    /** Indexes the block of the record again. */
     @Override
     public Uni<Void> include(SqlConnection connection, UUID projectId, long sequenceId) {
         return project(connection, projectId, (sequenceId - 1) / BLOCK * BLOCK).replaceWithVoid();
     }
 
-    /** Indexes the block of the oldest remaining record again. */
     @Override
     public Uni<Void> afterRemoval(SqlConnection connection, UUID projectId, long horizon) {
         return horizon % BLOCK == 0
@@ -140,7 +134,7 @@ public class SearchIndex implements Projection, FeedIndex {
                 .replaceWithVoid();
     }
 
-    // A bounded number of blocks, so that no statement runs into its time limit.
+    // Bounded, so that no statement runs into its time limit.
     private static Uni<Boolean> resetNext(
             SqlConnection connection, UUID projectId, AtomicReference<@Nullable Long> after) {
         return RESET_SEARCH
@@ -169,7 +163,7 @@ public class SearchIndex implements Projection, FeedIndex {
             return (number + 1) * BLOCK;
         }
 
-        /** The number of slices and places, each of which has a match as a rule. */
+        /** Each slice or place has a match as a rule. */
         int hits() {
             return Long.bitCount(slices) + places.size();
         }
@@ -178,7 +172,7 @@ public class SearchIndex implements Projection, FeedIndex {
             return Long.bitCount(slices) * SLICE + places.size();
         }
 
-        /** The ranges to read, in the feed's order. They may overlap. */
+        /** In the feed's order. They may overlap. */
         List<Range> ranges() {
             List<Range> ranges = new ArrayList<>();
             for (int slice = 0; slice < Long.SIZE; slice++) {
@@ -200,11 +194,9 @@ public class SearchIndex implements Projection, FeedIndex {
     private record Range(long first, long last) {}
 
     /**
-     * The result of a search.
-     *
      * @param head the last sequence id of the feed
-     * @param through the last sequence id that is indexed
-     * @param covered where the search ended: up to there, no other block holds a match
+     * @param through the last indexed sequence id
+     * @param covered up to here, no other block holds a match
      */
     private record IndexHits(long head, long through, List<Block> blocks, long covered) {
 
@@ -267,12 +259,7 @@ public class SearchIndex implements Projection, FeedIndex {
                 .map(hits -> planBack(before, hits, config.scanLimit()));
     }
 
-    /**
-     * Plans where to read all matches before a place, the newest first. The next plan begins before {@link ScanPlan#lowest}.
-     *
-     * @param before above 1
-     * @param places the most places, above 0
-     */
+    /** Plans where to read all matches before a place, the newest first. The next plan begins before {@link ScanPlan#lowest}. */
     public Uni<ScanPlan> planBack(UUID projectId, long before, Filter filter, long places) {
         return find(projectId, Order.DESCENDING, filter, before - 1, MANY_BLOCKS)
                 .map(hits -> planBack(new ScanPlan(false, places), before - 1, hits));
@@ -319,9 +306,7 @@ public class SearchIndex implements Projection, FeedIndex {
         return blocks;
     }
 
-    /**
-     * The blocks of the second search: enough to fill the page if matches stay as frequent, no more than the page may read.
-     */
+    /** Enough blocks to fill the page if matches stay as frequent, no more than the page may read. */
     private int more(IndexHits few, Filter filter, int limit) {
         double lookable = (double) config.scanLimit() / Math.max(1, few.width());
         double passing = SPARE * limit / Math.max(1, few.hits());

@@ -12,12 +12,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param threshold the most matching records of an interval that raise no event
  * @param closed whether the project is closed; the alert then counts nothing
- * @param through the last record that is counted
+ * @param through the last counted record
  * @param lag the number of records still to count
  * @param windowStart the start of the interval that is being counted; null before the first matching record
- * @param matches the number of matching records in this interval
  * @param raisedWindow the start of the last interval with an event
- * @param raised the number of events
  */
 record Alert(
         UUID id,

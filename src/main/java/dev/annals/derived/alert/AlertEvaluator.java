@@ -34,11 +34,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Counts matching records for alerts, and raises an alert once an interval has more than its threshold. Any number of instances run one.
  *
- * <p>Each second it finds enabled alerts with records to look at, and gives each a few steps. A step is one transaction: it locks the
- * alert's row, or skips the alert if another instance holds it; counts the next records; stores the progress; and appends the event if the
+ * <p>Each second it finds enabled alerts with records to count, and gives each a few steps. A step is one transaction: it locks the alert's
+ * row, or skips the alert if another instance holds it; counts the next records; stores the progress; and appends the event if the
  * alert is raised. An interval therefore has at most one event, whatever breaks.
  *
- * <p>An alert whose step fails waits for a back-off, and then looks at half as many records.
+ * <p>An alert whose step fails waits for a back-off, and then counts half as many records.
  */
 @ApplicationScoped
 class AlertEvaluator {
@@ -51,19 +51,18 @@ class AlertEvaluator {
     private static final Sql FAIL_ALERT = Sql.named("derived/alert/fail_alert");
     private static final Sql WATCH_ALERTS = Sql.named("derived/alert/watch_alerts");
     private static final List<String> STATES = List.of("active", "failing", "disabled");
-    /** SQLSTATE of a statement that ran into its time limit. */
     private static final String QUERY_CANCELED = "57014";
 
     private static final int MAX_HALVINGS = 30;
 
     private static final Duration INTERVAL = Duration.ofSeconds(1);
-    /** The most alerts of one search, whose query then takes milliseconds. Those that wait longest come first. */
+    /** The most alerts of one search, whose query then takes milliseconds. Those that wait longest are first. */
     private static final int MAX_DUE = 100;
     /** The most steps of one alert in a row. */
     private static final int STEPS = 8;
-    /** The most records of a step, so that its transaction takes well under a second. */
+    /** Few enough for a transaction well under a second. */
     private static final int RECORDS = 1_000;
-    /** The back-off after a failure; it doubles after each further one. */
+    /** Doubles after each further failure. */
     private static final Duration RETRY_DELAY = Duration.ofSeconds(1);
 
     private static final Duration MAX_RETRY_DELAY = Duration.ofMinutes(5);
@@ -102,7 +101,7 @@ class AlertEvaluator {
                 metrics);
     }
 
-    /** An instance that a test drives by {@link #evaluateDue}. */
+    /** For tests, which call {@link #evaluateDue}. */
     AlertEvaluator(Pool pool, AlertConfig config, int records, Duration retryDelay) {
         this(pool, config, records, retryDelay, new SimpleMeterRegistry());
     }
@@ -110,7 +109,7 @@ class AlertEvaluator {
     /**
      * The row of an alert that this transaction has locked.
      *
-     * @param through the last record that is counted
+     * @param through the last counted record
      * @param head the last record of the feed
      */
     private record Progress(
@@ -142,12 +141,6 @@ class AlertEvaluator {
         }
     }
 
-    /**
-     * The result of a step.
-     *
-     * @param more whether the feed has further records
-     * @param raised whether the step appended an event
-     */
     private record Step(boolean more, boolean raised) {
 
         static final Step NONE = new Step(false, false);
@@ -164,11 +157,7 @@ class AlertEvaluator {
         loop.stop();
     }
 
-    /**
-     * Finds alerts that are due, and counts for each of them.
-     *
-     * @return whether some of them have more to count
-     */
+    /** @return whether some alerts have more to count */
     Uni<Boolean> evaluateDue() {
         return FIND_ALERTS_BEHIND
                 .bind("most", MAX_DUE)
@@ -242,7 +231,7 @@ class AlertEvaluator {
                 .replaceWith(new Step(through < progress.head(), raised));
     }
 
-    /** Starts a back-off, unless the failure is not the alert's: then the next search finds the alert again. */
+    /** Starts a back-off, unless the alert is not the cause: then the next search finds it again. */
     private Uni<Void> failed(UUID id, Throwable failure) {
         boolean tooSlow =
                 failure instanceof PgException error && error.getSqlState().equals(QUERY_CANCELED);

@@ -8,7 +8,7 @@ import dev.annals.kernel.http.RequestFields;
 import java.util.Set;
 
 /**
- * The definition of an alert, as a client sends it.
+ * The definition of an alert in a request.
  *
  * @param q a query without {@code last:}
  * @param threshold the most matching records of an interval that raise no event

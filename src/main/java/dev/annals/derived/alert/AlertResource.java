@@ -38,14 +38,12 @@ public class AlertResource {
         this.bodies = bodies;
     }
 
-    /** Lists the alerts of the token's project, by name. */
     @GET
     public Uni<Response> listAlerts(@Context ContainerRequestContext request) {
         return alerts.list(Caller.of(request).projectId())
                 .map(found -> JsonBody.answer("alerts", SIZE, found, Alert::write));
     }
 
-    /** Creates or redefines an alert. */
     @PUT
     @Path("/{name}")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -63,7 +61,6 @@ public class AlertResource {
                         defined.alert()::write));
     }
 
-    /** Returns an alert, and its progress. */
     @GET
     @Path("/{name}")
     public Uni<Response> getAlert(@PathParam("name") String name, @Context ContainerRequestContext request) {
@@ -72,7 +69,7 @@ public class AlertResource {
                 .map(alert -> JsonBody.answer(Response.Status.OK, SIZE, alert::write));
     }
 
-    /** Deletes an alert. Its events stay. */
+    /** Its events stay. */
     @DELETE
     @Path("/{name}")
     public Uni<Response> deleteAlert(@PathParam("name") String name, @Context ContainerRequestContext request) {

@@ -44,18 +44,13 @@ class Alerts {
         this.config = config;
     }
 
-    /**
-     * An alert after a change.
-     *
-     * @param created whether it is new
-     */
     record Defined(Alert alert, boolean created) {}
 
     Uni<List<Alert>> list(UUID projectId) {
         return find(projectId, null, ALL);
     }
 
-    /** Returns the alert with this name. Fails with {@code not-found}. */
+    /** Fails with {@code not-found}. */
     Uni<Alert> find(UUID projectId, String name) {
         return find(projectId, name, 1).map(found -> found.stream().findFirst().orElseThrow(Alerts::notFound));
     }
@@ -69,11 +64,7 @@ class Alerts {
                 .map(rows -> rows.stream().map(Alert::of).toList()));
     }
 
-    /**
-     * Creates or redefines an alert.
-     *
-     * @return fails with {@code too-many-alerts}
-     */
+    /** @return fails with {@code too-many-alerts} */
     Uni<Defined> set(UUID projectId, String name, AlertRequest asked, Actor actor) {
         UUID id = guids.next();
         return Uni.createFrom()

@@ -10,17 +10,16 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** The counts of one request, and the answer made from them. One thread at a time uses it. */
+/** The counts of one request, and its answer. Used by one thread at a time. */
 final class FacetAnswer {
 
     /** Columns of {@code count_facets.sql}, in the order of answers. */
     static final List<String> FIELDS = List.of("action", "actor", "subject", "outcome", "ip_address", "recorded_by");
 
     static final int OUTCOME = FIELDS.indexOf("outcome");
-    /** The most outcomes that an interval lists. */
     static final int TOP_OUTCOMES = 10;
 
-    /** The memory of a record until it is counted: numbers for its place, its fields and its time, as sent and as read. */
+    /** A record needs this memory until it is counted: numbers for its place, fields and time, as sent and as read. */
     static final int BYTES_PER_RECORD = (2 + FIELDS.size()) * 36;
 
     private final ValueCounts[] counts = IntStream.range(0, FIELDS.size())
@@ -38,7 +37,7 @@ final class FacetAnswer {
         return timeline;
     }
 
-    /** The memory of the counts, roughly. */
+    /** Roughly. */
     long bytes() {
         long bytes = (long) Timeline.BYTES_PER_COUNT * timeline.size();
         for (ValueCounts field : counts) {
@@ -47,11 +46,7 @@ final class FacetAnswer {
         return bytes;
     }
 
-    /**
-     * Counts the records of a piece of the feed.
-     *
-     * @param row of {@code count_facets.sql}
-     */
+    /** @param row of {@code count_facets.sql} */
     void add(Row row) {
         Long[] places = row.getArrayOfLongs("sequence_id");
         if (places == null) {
@@ -76,20 +71,12 @@ final class FacetAnswer {
         timeline.coarsen();
     }
 
-    /**
-     * The most frequent values of a field, with a record that has each.
-     *
-     * @param most the number of values in the answer
-     */
+    /** The most frequent values of a field, with a record that has each. */
     List<ValueCounts.Group> top(int field, int most) {
         return counts[field].top(field == OUTCOME ? Math.max(most, TOP_OUTCOMES) : most);
     }
 
-    /**
-     * A value of a field, as the answer shows it.
-     *
-     * @param name of a party with an id
-     */
+    /** @param name of a party with an id */
     record Value(
             int field,
             long key,
@@ -100,11 +87,7 @@ final class FacetAnswer {
     /** The counted part of the feed: the records after {@code from}, up to {@code through}. */
     record Extent(long through, long from, boolean complete) {}
 
-    /**
-     * Writes the answer.
-     *
-     * @param values by field, the most frequent first; those of {@link #top} that still exist
-     */
+    /** @param values by field, the most frequent first; those of {@link #top} that still exist */
     void write(Extent extent, int most, List<Value> values, JsonGenerator json) throws IOException {
         json.writeStartObject();
         json.writeNumberField("through", extent.through());

@@ -31,11 +31,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Counts records that pass a filter, from the newest to the oldest, at the places that the {@link SearchIndex} names. Each statement reads
- * keys, hashes of values, of a few thousand records; {@link FacetAnswer} counts them; at the end, one statement reads the values that the
- * answer shows.
+ * hashes of the values of a few thousand records; {@link FacetAnswer} counts them. One last statement reads the values that the answer
+ * shows.
  *
- * <p>A request ends when it is complete, or at its limits of time, records or memory; the answer then says that it is incomplete. Projects
- * take turns: a project runs one request at a time, and has one place in the queue for all.
+ * <p>At its limits of time, records or memory, a request ends with an answer that says that it is incomplete. Projects take turns: a
+ * project runs one request at a time, and has one place in the queue.
  */
 @ApplicationScoped
 class Facets {
@@ -58,7 +58,7 @@ class Facets {
     private static final long SHORT_NANOS = 50_000_000;
     private static final long LONG_NANOS = 4 * SHORT_NANOS;
 
-    /** Statements of a request at a time. */
+    /** The statements that a request runs at a time. */
     private static final int STATEMENTS = 2;
 
     private static final String TOO_MANY = "Too many requests count records: try again.";
@@ -66,15 +66,14 @@ class Facets {
     /** PostgreSQL's query_canceled. */
     private static final String CANCELLED = "57014";
 
-    /** The time limit of counting: a person waits for the answer. */
+    /** A person waits for the answer. */
     private static final Duration TIME = Duration.ofSeconds(5);
-    /** The time limit of a statement, which takes milliseconds as a rule. */
+    /** A statement takes milliseconds as a rule. */
     private static final Duration STATEMENT_TIMEOUT = Duration.ofSeconds(2);
-    /** The most projects that wait, each with one request. The last one gets its answer within {@link #MAX_WAIT} as a rule. */
+    /** Waiting projects, each with one request. The last one gets its answer within {@link #MAX_WAIT} as a rule. */
     static final int WAITING = 32;
-    /** The most requests of a project that wait, more than a viewer sends. */
+    /** More than a viewer sends. */
     static final int WAITING_PER_PROJECT = 8;
-    /** The longest wait of a request for its turn. */
     private static final Duration MAX_WAIT = Duration.ofSeconds(15);
 
     private final SecureRandom random = new SecureRandom();
@@ -104,7 +103,6 @@ class Facets {
         this.counting = new Bulkhead(config.concurrent(), WAITING, MAX_WAIT, TOO_MANY);
     }
 
-    /** The memory that a request needs to begin. */
     static long firstMemory(FacetsRequest request) {
         // A value and its name, twice: as read and as JSON.
         long values = 8_192L * FacetAnswer.FIELDS.size() * Math.max(request.top(), FacetAnswer.TOP_OUTCOMES);
@@ -112,11 +110,9 @@ class Facets {
     }
 
     /**
-     * Counts records of a project.
-     *
      * @param memory grants the request so many bytes altogether; {@link #firstMemory} are granted already
-     * @return the answer, as JSON. Fails with {@code result-too-large} if there are too many intervals, and with {@code overloaded} if too
-     *     many requests wait
+     * @return JSON. Fails with {@code result-too-large} if there are too many intervals, and with {@code overloaded} if too many requests
+     *     wait
      */
     Uni<byte[]> count(UUID projectId, FacetsRequest request, LongPredicate memory) {
         return Uni.createFrom().deferred(() -> {
@@ -163,17 +159,10 @@ class Facets {
         }
     }
 
-    /**
-     * Places that one statement has read.
-     *
-     * @param records empty if the statement ran into its time limit
-     */
+    /** @param records empty if the statement ran into its time limit */
     private record Piece(ScanPlan places, Optional<Row> records, long nanos) {}
 
-    /**
-     * One request. It plans some places, counts them in pieces, and plans the next ones: all records after {@code from} are counted, and
-     * the plan covers the records from {@code lowest} to {@code before}.
-     */
+    /** One request. All records after {@code from} are counted. The plan covers the records from {@code lowest} to {@code before}. */
     private final class Walk {
 
         private final UUID projectId;
@@ -241,7 +230,7 @@ class Facets {
                     });
         }
 
-        /** Counts the next pieces of the plan, each by a statement of its own. */
+        /** Each piece has a statement of its own. */
         private Uni<Boolean> countNext(ScanPlan ahead) {
             List<Uni<Piece>> pieces = new ArrayList<>();
             do {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A request for facets.
  *
- * @param interval the length of intervals; null for the shortest that gives few enough
+ * @param interval null for the shortest that gives few enough intervals
  * @param top the number of values of each field
  */
 record FacetsRequest(Filter filter, @Nullable Interval interval, int top) {

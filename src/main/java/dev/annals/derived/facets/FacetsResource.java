@@ -32,7 +32,7 @@ public class FacetsResource {
         this.feedConfig = feedConfig;
     }
 
-    /** Counts the records of the token's project that pass the filters, which include those of a link. */
+    /** The filters include those of a link. */
     @GET
     @Requires(Scope.VIEW)
     public Uni<Response> countProjectLogFacets(

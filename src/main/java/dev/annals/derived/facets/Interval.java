@@ -15,14 +15,14 @@ enum Interval {
     MINUTE,
     HOUR,
     DAY,
-    /** It begins on Monday. */
+    /** Begins on Monday. */
     WEEK,
     MONTH,
     YEAR;
 
     private static final long DAY_SECONDS = 86_400;
 
-    /** Its name in parameters and answers, and in PostgreSQL. */
+    /** The name in parameters, in answers and in PostgreSQL. */
     String text() {
         return name().toLowerCase(Locale.ROOT);
     }
@@ -37,12 +37,11 @@ enum Interval {
         return Arrays.stream(values()).map(Interval::text).collect(Collectors.joining(", "));
     }
 
-    /** The interval to count by, from which longer ones can still be added up: a week may be part of two months. */
+    /** A week may be part of two months, so weeks are counted by day. */
     Interval counted() {
         return this == WEEK ? DAY : this;
     }
 
-    /** The start of the interval that contains a moment. */
     long start(long moment) {
         return switch (this) {
             case MINUTE -> moment - Math.floorMod(moment, 60L);
@@ -52,7 +51,7 @@ enum Interval {
         };
     }
 
-    /** The number of intervals from the one that contains {@code first} to the one that contains {@code last}. */
+    /** Includes the intervals of both moments. */
     long count(long first, long last) {
         long seconds = start(last) - start(first);
         return 1

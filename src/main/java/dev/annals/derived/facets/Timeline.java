@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** Counts records by interval of time and key of their outcome. If there are too many intervals, they become longer. */
 final class Timeline {
 
-    /** The memory of a count, roughly. */
+    /** Roughly. */
     static final int BYTES_PER_COUNT = 128;
 
     private final @Nullable Long start;
@@ -36,12 +36,11 @@ final class Timeline {
         return interval;
     }
 
-    /** Counts by the start of the interval, in order, and by the outcome's key, null for no outcome. */
+    /** By the start of the interval, in order, and by the outcome's key, null for no outcome. */
     NavigableMap<Long, Map<@Nullable Long, Integer>> counts() {
         return by(interval);
     }
 
-    /** The number of counts. */
     int size() {
         return counts.values().stream().mapToInt(Map::size).sum();
     }
@@ -62,7 +61,6 @@ final class Timeline {
         return all;
     }
 
-    /** Lengthens the intervals until there are few enough. */
     void coarsen() {
         if (counts.isEmpty() && (start == null || last == null)) {
             return;

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * Counts records by the value of a field. It holds keys in place of values, so that it stays small.
+ * Counts records by the value of a field. Keys in place of values keep it small.
  *
  * <p>A hash table with linear probing. The keys are hashes with a seed per request, so a writer cannot make them collide.
  */
@@ -15,17 +15,13 @@ final class ValueCounts {
 
     private static final int BYTES_PER_SLOT = Long.BYTES + Integer.BYTES + Long.BYTES;
 
-    /** The most memory of a key: a table that has just grown is three eighths full, and the old one still exists. */
+    /** At most: a table that has just grown is three eighths full, and the old one still exists. */
     static final int BYTES_PER_KEY = 4 * BYTES_PER_SLOT;
 
     private static final Comparator<Group> RARE_FIRST =
             Comparator.comparingInt(Group::count).thenComparingLong(Group::newest);
 
-    /**
-     * Records that share a value.
-     *
-     * @param newest the highest sequence id among them
-     */
+    /** @param newest the highest sequence id among the records */
     record Group(long key, int count, long newest) {}
 
     private long[] keys = new long[FIRST_SLOTS];
@@ -35,17 +31,11 @@ final class ValueCounts {
     private long[] newest = new long[FIRST_SLOTS];
     private int size;
 
-    /** The number of different values. */
     int size() {
         return size;
     }
 
-    /**
-     * Adds a record.
-     *
-     * @param key of its value
-     * @param place its sequence id
-     */
+    /** @param place the record's sequence id */
     void add(long key, long place) {
         int slot = slot(key);
         if (counts[slot] == 0) {
@@ -86,7 +76,7 @@ final class ValueCounts {
         }
     }
 
-    /** The most frequent values, in any order; among equally frequent ones, those with the newest records. */
+    /** In any order. Among equally frequent values, those with the newest records. */
     List<Group> top(int most) {
         PriorityQueue<Group> top = new PriorityQueue<>(RARE_FIRST);
         for (int slot = 0; slot < keys.length; slot++) {

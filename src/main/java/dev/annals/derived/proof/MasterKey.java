@@ -6,7 +6,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The secret of a service, from which the keys of all logs follow: HKDF-SHA256 with the salt {@code annals log key/1} and the log's origin
+ * The secret from which the keys of all logs of a service follow: HKDF-SHA256 with the salt {@code annals log key/1} and the log's origin
  * as info. Its text is {@code annals-log-key/1:} and base64url of 32 bytes.
  */
 public final class MasterKey {
@@ -22,18 +22,13 @@ public final class MasterKey {
         this.secret = secret;
     }
 
-    /** Draws a new secret. */
     public static MasterKey draw() {
         byte[] secret = new byte[BYTES];
         new SecureRandom().nextBytes(secret);
         return new MasterKey(secret);
     }
 
-    /**
-     * Reads the text form.
-     *
-     * @throws IllegalArgumentException if it is another text; the message does not repeat it
-     */
+    /** @throws IllegalArgumentException if it is another text; the message does not repeat it */
     public static MasterKey parse(String text) {
         Matcher matcher = TEXT.matcher(text);
         if (!matcher.matches()) {
@@ -43,12 +38,11 @@ public final class MasterKey {
         return new MasterKey(Base64Url.parse(matcher.group(1), BYTES));
     }
 
-    /** The key of a log. */
     public SigningKey of(String origin) {
         return SigningKey.of(origin, Hkdf.derive(secret, SALT, Hkdf.utf8(origin), BYTES));
     }
 
-    /** The text form, which is secret. {@link #toString} does not show it. */
+    /** {@link #toString} does not show it. */
     public String secretText() {
         return PREFIX + Base64Url.of(secret);
     }

@@ -32,8 +32,6 @@ public final class SigningKey {
     }
 
     /**
-     * Makes the key of a log.
-     *
      * @param name the log's origin
      * @param seed 32 secret bytes: the private key of RFC 8032
      */
@@ -46,9 +44,8 @@ public final class SigningKey {
             PrivateKey key = KeyFactory.getInstance("Ed25519")
                     .generatePrivate(new EdECPrivateKeySpec(NamedParameterSpec.ED25519, secret));
             SigningKey signing = new SigningKey(VerifierKey.ofLog(name, publicKey(secret)), key);
-            // Java has no way from a private key to its public key, except that the generator makes both from random
-            // bytes. The
-            // signature is verified, which shows whether the generator used the given bytes.
+            // Java derives no public key from a private one, but its generator makes both from random bytes. The signature is verified,
+            // which shows whether the generator used the given bytes.
             signing.sign("");
             return signing;
         } catch (GeneralSecurityException e) {
@@ -86,12 +83,10 @@ public final class SigningKey {
         }
     }
 
-    /** The public key. */
     public VerifierKey verifier() {
         return verifier;
     }
 
-    /** Signs a checkpoint with each of these keys. */
     public static Note sign(Checkpoint checkpoint, List<SigningKey> keys) {
         String text = checkpoint.text();
         return new Note(text, keys.stream().map(key -> key.sign(text)).toList());

@@ -11,14 +11,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param level 0: leaves; 1: the roots of tiles of level 0; and so on, up to 7
  * @param index counts the tiles of this level, from 0
- * @param width the number of hashes, 1 to 256
  */
 public record Tile(int level, long index, int width) {
 
-    /** The hashes of a full tile. */
     public static final int WIDTH = 256;
 
-    /** The height of the tree inside a tile: 2<sup>8</sup> = 256. */
+    /** The height of the tree inside a tile. */
     public static final int HEIGHT = 8;
 
     /** Enough for 2<sup>63</sup> - 1 leaves. */
@@ -26,12 +24,12 @@ public record Tile(int level, long index, int width) {
 
     private static final Pattern PATH = Pattern.compile("((?:x[0-9]{3}/){0,5}[0-9]{3})(?:\\.p/([1-9][0-9]{0,2}))?");
 
-    /** Whether it has all hashes, so that it never changes. */
+    /** A full tile never changes. */
     public boolean isFull() {
         return width == WIDTH;
     }
 
-    /** The tile from whose hashes a node follows, in a tree of {@code treeSize} leaves. */
+    /** The tile that covers a node, in a tree of {@code treeSize} leaves. */
     public static Tile of(Node node, long treeSize) {
         int level = node.height() / HEIGHT;
         return in(treeSize, level, node.index() >> (HEIGHT - node.height() % HEIGHT));
@@ -57,11 +55,7 @@ public record Tile(int level, long index, int width) {
         return (index * WIDTH + width) << (HEIGHT * level);
     }
 
-    /**
-     * Reads the end of an address, such as {@code x001/067} or {@code x001/067.p/3}.
-     *
-     * @return null if no tile has this address
-     */
+    /** Reads the end of an address, such as {@code x001/067} or {@code x001/067.p/3}; null if no tile has this address. */
     public static @Nullable Tile parse(int level, String path) {
         Matcher matcher = PATH.matcher(path);
         if (!matcher.matches()) {
@@ -81,7 +75,7 @@ public record Tile(int level, long index, int width) {
         return tile.path().equals(path) ? tile : null;
     }
 
-    /** The end of its address, as {@link #parse} reads it. */
+    /** As {@link #parse} reads it. */
     public String path() {
         StringBuilder path = new StringBuilder(String.format(Locale.ROOT, "%03d", index % 1000));
         for (long rest = index / 1000; rest > 0; rest /= 1000) {

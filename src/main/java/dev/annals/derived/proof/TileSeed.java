@@ -5,8 +5,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The stored seeds of 256 records: one seed, from which the seeds of all records follow; or, after a redaction, a seed per record, without
- * those of redacted records, because nothing must lead to the salts of redacted fields.
+ * The stored seeds of 256 records: one seed, from which all follow; or, after a redaction, a seed per record, without those of redacted
+ * records, because nothing must lead to the salts of redacted fields.
  */
 public final class TileSeed {
 
@@ -18,11 +18,7 @@ public final class TileSeed {
         this.bytes = bytes;
     }
 
-    /**
-     * Reads the stored bytes.
-     *
-     * @param bytes one seed, or 256 of them; deleted ones are zeros
-     */
+    /** @param bytes one seed, or 256 of them; deleted ones are zeros */
     public static TileSeed of(byte[] bytes) {
         if (bytes.length != Seed.BYTES && bytes.length != Tile.WIDTH * Seed.BYTES) {
             throw new IllegalArgumentException(bytes.length + " bytes are neither one seed nor those of a tile");
@@ -30,7 +26,7 @@ public final class TileSeed {
         return new TileSeed(bytes);
     }
 
-    /** The seed of one of the 256 records; null if it was deleted. */
+    /** Null if the seed was deleted. */
     public @Nullable Seed ofRecord(long sequenceId) {
         if (bytes.length == Seed.BYTES) {
             return Seed.of(bytes).ofRecord(sequenceId);

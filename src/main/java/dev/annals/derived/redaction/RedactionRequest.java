@@ -19,9 +19,9 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * The body of {@code POST /v1/project-logs/{id}/redactions}: {@code {"fields": ["actor.name", …], "reason": "…"}}.
+ * The body of {@code POST /v1/project-logs/{id}/redactions}.
  *
- * @param fields each once, by the names of docs/leaf-format.md
+ * @param fields by the names of docs/leaf-format.md
  * @param reason shown to all readers of the feed
  */
 record RedactionRequest(Set<String> fields, String reason) {
@@ -73,7 +73,7 @@ record RedactionRequest(Set<String> fields, String reason) {
      *
      * @param own whether the record is an event of the service, of which only the message can be redacted
      * @param mayRead whether the caller may read the record. If not, no refusal depends on its values
-     * @param set the fields of the record that are set, each in canonical JSON
+     * @param set the fields that the record has, each in canonical JSON
      * @param gone fields that were redacted before
      * @throws ProblemException {@code invalid-body} for another field of an event; and, if the caller may read, for a field that the record
      *     never had, or for a reason that contains a value to be redacted
@@ -108,10 +108,9 @@ record RedactionRequest(Set<String> fields, String reason) {
     }
 
     /**
-     * The reason, with {@code […]} in place of each redacted value. A caller that may not read is not refused for such a reason, because the
-     * refusal would confirm the value.
+     * The reason, with {@code […]} in place of each redacted value. A refusal would confirm the value to a caller that may not read it.
      *
-     * @param values to be redacted, in canonical JSON
+     * @param values in canonical JSON
      */
     String reasonWithout(Stream<String> values) {
         return values.filter(this::reasonContains)

@@ -38,7 +38,7 @@ public class RedactionResource {
         this.answers = answers;
     }
 
-    /** Redacts fields of a record of the token's project. Idempotent. Returns the record if the token may read it. */
+    /** Idempotent. Returns the record if the token may read it. */
     @POST
     @Requires(Scope.REDACT)
     public Uni<Response> redactProjectLog(

@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * Redacts fields of a record. One transaction deletes the values, corrects the projections, replaces the seed by the salts of the remaining
  * fields, and appends the event.
  *
- * <p>The leaf of the record stays the same, so a redaction needs no key and does not wait for the tree.
+ * <p>The leaf of the record does not change, so a redaction needs no key and does not wait for the tree.
  */
 @ApplicationScoped
 class Redactions {
@@ -56,18 +56,12 @@ class Redactions {
         this.guids = guids;
     }
 
-    /**
-     * The record to redact, and the caller.
-     *
-     * @param mayRead whether the caller may read the record. If not, no answer may show its values or which of them are set
-     */
+    /** @param mayRead whether the caller may read the record. If not, no answer may show its values or which of them are set */
     record Target(UUID projectId, UUID recordId, UUID tokenId, String address, boolean mayRead) {}
 
     /**
-     * Redacts those of the fields that are still set.
-     *
-     * @return the record afterwards. Fails with {@code not-found}, {@code invalid-body} or {@code legal-hold}, and as if the database were away if
-     *     other work on the project takes too long
+     * @return the record afterwards. Fails with {@code not-found}, {@code invalid-body} or {@code legal-hold}, and as if the database were
+     *     away if other work on the project takes too long
      */
     Uni<StoredRecord> redact(Target target, RedactionRequest request) {
         return DatabaseFailure.retried(Uni.createFrom()
@@ -164,7 +158,7 @@ class Redactions {
                 : failure;
     }
 
-    /** The entry of a record as it is now; null if it has no seed yet and is in no tree. */
+    /** Null if the record has no seed yet and is in no tree. */
     private static Uni<@Nullable Hash> entry(SqlConnection connection, Target target, StoredRecord record) {
         Redaction redaction = record.redaction();
         if (redaction != null) {

@@ -28,12 +28,11 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Removes expired records, in short transactions. The database decides which records expire: see {@code remove_expired()} in
- * R__60_retention.sql.
+ * Removes expired records, in short transactions. {@code remove_expired()} in R__60_retention.sql decides which records expire.
  *
- * <p>A round finds all projects with a retention, and gives each a turn of some transactions until none has expired records left. Any number
- * of instances run rounds: a transaction holds the checkpoints of the project's projections, so one at a time removes, and the next continues
- * where it ended. A project whose removal fails waits for the next round.
+ * <p>A round gives each project with a retention a turn of some transactions, until none has expired records left. Any number of instances
+ * run rounds: a transaction holds the checkpoints of the project's projections, so one at a time removes, and the next continues where it
+ * ended. A project whose removal fails waits for the next round.
  */
 @ApplicationScoped
 public class Retention {
@@ -44,9 +43,9 @@ public class Retention {
     private static final int PROJECTS = 1_000;
     /** The most transactions of a project in a row. */
     private static final int TURN = 20;
-    /** The most records of a transaction, unless a single append has more. It holds their locks for a second or less. */
+    /** A single append may have more. So many rows stay locked for a second or less. */
     private static final int RECORDS = 2_000;
-    /** The pause between two transactions, which leaves the database to others. */
+    /** Leaves the database to others. */
     private static final Duration PAUSE = Duration.ofMillis(50);
     /** Soon after the start, so that a service that restarts often removes records, too. */
     private static final long FIRST_LOOK_MILLIS = 60_000;
@@ -129,7 +128,6 @@ public class Retention {
         }
     }
 
-    /** Removes all expired records. */
     public Uni<Void> look() {
         return retained(null, new ArrayList<>(), 0).chain(this::turns);
     }
@@ -207,7 +205,7 @@ public class Retention {
     /**
      * Removes some of the oldest expired records of a project, in one transaction.
      *
-     * @return how many; 0 if none was left
+     * @return the number of removed records; 0 if none was left
      */
     Uni<Long> remove(UUID projectId) {
         return DatabaseFailure.retried(Uni.createFrom()
@@ -219,7 +217,6 @@ public class Retention {
                 })));
     }
 
-    /** One transaction. */
     private final class Removal {
 
         private final SqlConnection connection;

@@ -17,8 +17,8 @@ import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The projection that counts records by UTC day of their timestamp, action and outcome, and separately by these and the actor. The second
- * counts are kept apart, so that reads without actors do not depend on the number of actors.
+ * Counts records by UTC day of their timestamp, action and outcome, and separately by these and the actor, so that reads without actors do
+ * not depend on the number of actors.
  */
 @ApplicationScoped
 public class DailyCounts implements Projection {
@@ -96,7 +96,7 @@ public class DailyCounts implements Projection {
                 .replaceWithVoid();
     }
 
-    // A bounded number of days, so that no statement runs into its time limit.
+    // Bounded, so that no statement runs into its time limit.
     private static Uni<Boolean> resetNext(
             SqlConnection connection, UUID projectId, AtomicReference<@Nullable LocalDate> after) {
         return RESET_STATISTICS

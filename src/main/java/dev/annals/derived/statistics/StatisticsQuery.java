@@ -22,14 +22,13 @@ import org.jspecify.annotations.Nullable;
  */
 record StatisticsQuery(@Nullable LocalDate start, @Nullable LocalDate end, Set<Dimension> by) {
 
-    /** The dimensions to count by, in the order in which results are sorted. */
+    /** In the order in which results are sorted. */
     enum Dimension {
         DAY,
         ACTION,
         ACTOR,
         OUTCOME;
 
-        /** Its name in parameters and answers. */
         String text() {
             return name().toLowerCase(Locale.ROOT);
         }

@@ -39,16 +39,16 @@ public class StatisticsResource {
     private static final Sql READ_STATISTICS = Sql.named("derived/statistics/read_statistics");
     private static final Sql READ_DAILY_TOTALS = Sql.named("derived/statistics/read_daily_totals");
 
-    /** The memory of a result without its texts. */
+    /** Without texts. */
     private static final long RESULT_BYTES = 320;
     /** The memory of a byte of text: two in a result, one in the answer, and one in a copy of the answer. */
     private static final long BYTES_HELD_PER_BYTE = 4;
 
     /** The default of a day's combinations. They take 3 MiB. */
     private static final int MAX_RESULTS = 10_000;
-    /** The most text of an answer. It is in memory {@link #BYTES_HELD_PER_BYTE} times. */
+    /** In memory {@link #BYTES_HELD_PER_BYTE} times. */
     private static final long MAX_TEXT_BYTES = 2_097_152;
-    /** The most counts that an answer is made from. The database adds up so many in about a second. */
+    /** The database adds up so many counts in about a second. */
     private static final int MAX_COUNTS = 1_000_000;
 
     private final Pool pool;
@@ -62,7 +62,6 @@ public class StatisticsResource {
                 Math.min(memory.holderLimit(), MAX_RESULTS * RESULT_BYTES + MAX_TEXT_BYTES * BYTES_HELD_PER_BYTE);
     }
 
-    /** Counts the records of the token's project. */
     @GET
     @Requires(Scope.READ)
     public Uni<Response> countProjectLogs(

@@ -26,18 +26,18 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Signs the newest checkpoint of a log, or halts the log. The signing transaction locks the row of the log and reads the newest note
- * there first, so all instances sign one tree.
+ * Signs the newest checkpoint of a log, or halts the log. The signing transaction locks the row of the log and reads the newest note there
+ * first, so all instances sign one tree.
  *
  * <p>A note must never be taken back. Three memories tell whether the database has forgotten one, after a restore or a failover:
  *
  * <ol>
- *   <li>{@link SeenNotes}, files beside the key, hold what this instance has released.
+ *   <li>{@link SeenNotes}, files beside the key, hold the notes that this instance has released.
  *   <li>The row names the database that signed last; a promoted standby or a restored backup has another name.
  *   <li>{@link WitnessMemory} holds what witnesses have cosigned.
  * </ol>
  *
- * <p>If one of them objects, the log is halted until an operator decides. A note leaves after its commit is on disk and after its file is
+ * <p>If one of them objects, the log is halted until an operator decides. A note leaves after its commit is on disk and its file is
  * written.
  */
 @ApplicationScoped
@@ -75,7 +75,6 @@ class CheckpointSigner {
 
     private sealed interface Outcome {
 
-        /** @param cosigned the newest note that witnesses have cosigned */
         record Signed(SignedLog log, @Nullable String cosigned) implements Outcome {}
 
         record Halted(String reason) implements Outcome {}
@@ -107,10 +106,7 @@ class CheckpointSigner {
                         + " The operator resumes it with annals log resume, or ends it with annals log next-epoch.");
     }
 
-    /**
-     * Learns what the witnesses have cosigned, unless they have answered lately: offers them the newest note, or, for a log that was never
-     * signed, its empty beginning.
-     */
+    /** Offers the newest note, or the empty beginning of an unsigned log, unless the witnesses have answered lately. */
     private Uni<Void> askWitnesses(UUID projectId) {
         if (!witnesses.any() || witnesses.memory().isFresh(projectId)) {
             return Uni.createFrom().voidItem();
@@ -121,7 +117,7 @@ class CheckpointSigner {
         });
     }
 
-    /** Returns null if the newest note is not this service's. */
+    /** Null if the newest note is not this service's. */
     private @Nullable SignedLog newest(UUID projectId, LogState state) {
         if (state.note() == null) {
             Checkpoint empty = new Checkpoint(keys.origin(projectId, state.epoch()), 0, Hash.EMPTY_TREE);
@@ -182,7 +178,7 @@ class CheckpointSigner {
                         state.size(),
                         state.tree().root());
         String note = SigningKey.sign(next, signers).toString();
-        // Readers get tiles from the stored roots, so these have to lead to the root that is signed.
+        // Readers get tiles from the stored roots, so these must lead to the signed root.
         Uni<Void> check = rebuilding
                 ? Uni.createFrom().voidItem()
                 : new TreeReader(connection, projectId).requireRoots(state.tree());

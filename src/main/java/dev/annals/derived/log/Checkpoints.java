@@ -21,8 +21,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers requests for checkpoints: the newest one, one of a given size, or one that witnesses have cosigned. Requests within one {@link
- * LogConfig#interval} share a signature of {@link CheckpointSigner}; requests within a second share an offer to the {@link Witnesses}.
+ * Answers requests for checkpoints. Requests within one {@link LogConfig#interval} share a signature of {@link CheckpointSigner}; requests
+ * within a second share an offer to the {@link Witnesses}.
  *
  * <p>Methods fail with these problems: {@code log-halted} if nothing is signed, {@code log-behind} if no checkpoint is new enough yet,
  * {@code log-forked} if stored records or hashes do not match what was signed.
@@ -47,10 +47,10 @@ public class Checkpoints {
             .maximumSize(MAX_LOGS)
             .expireAfterWrite(RETRY_AFTER)
             .build();
-    /** Older sizes, which readers keep for a walk through many pages. */
+    /** Readers keep older sizes for a walk through many pages. */
     private final Cache<Older, SignedLog> older =
             Caffeine.newBuilder().maximumSize(MAX_OLDER).build();
-    /** Ended logs with which the present one was found to begin. */
+    /** Ended logs with which the present one begins. */
     private final Cache<Ended, Boolean> continued =
             Caffeine.newBuilder().maximumSize(MAX_OLDER).build();
 
@@ -80,11 +80,7 @@ public class Checkpoints {
                 .build();
     }
 
-    /**
-     * The signed note of a checkpoint with at least so many records.
-     *
-     * @return null if this service has no key
-     */
+    /** Null if this service has no key. */
     public Uni<@Nullable String> note(UUID projectId, long size) {
         return keys.any()
                 ? withAtLeast(projectId, size).map(SignedLog::note)
@@ -92,8 +88,7 @@ public class Checkpoints {
     }
 
     /**
-     * The newest checkpoint. It covers all records that were committed one {@link LogConfig#interval} ago, unless there are more than a few
-     * steps of the projector take in.
+     * Covers all records that were committed one {@link LogConfig#interval} ago, unless they need more than a few steps of the projector.
      */
     Uni<SignedLog> newest(UUID projectId) {
         return newest.get(
@@ -102,7 +97,7 @@ public class Checkpoints {
                         DatabaseFailure.retried(signer.sign(project)).memoize().indefinitely());
     }
 
-    /** The newest checkpoint, if it has so many records. Asks twice, because the first answer may be older than an append just before. */
+    /** Asks twice, because the first answer may be older than an append just before. */
     Uni<SignedLog> withAtLeast(UUID projectId, long size) {
         return newest(projectId)
                 .chain(log -> log.size() >= size
@@ -123,7 +118,7 @@ public class Checkpoints {
     /**
      * The newest checkpoint that enough witnesses have cosigned. They are asked if the log has grown since.
      *
-     * @param needed how many; 0 for the newest checkpoint
+     * @param needed 0 for the newest checkpoint
      */
     Uni<SignedLog> witnessed(UUID projectId, int needed) {
         return newest(projectId)
@@ -133,7 +128,6 @@ public class Checkpoints {
                                 .map(newest -> cosigned(newest, needed)));
     }
 
-    /** A cosigned checkpoint with at least so many records. */
     Uni<SignedLog> witnessedWithAtLeast(UUID projectId, long size, int needed) {
         Uni<SignedLog> log = withAtLeast(projectId, size);
         return needed == 0
@@ -157,7 +151,7 @@ public class Checkpoints {
         });
     }
 
-    /** Offers a checkpoint to the witnesses. Returns the newest one then, with their cosignatures. */
+    /** Returns the newest checkpoint after the offer, with its cosignatures. */
     Uni<SignedLog> offer(SignedLog log) {
         return witnesses.offer(log).chain(() -> {
             newest.invalidate(log.projectId());
@@ -223,11 +217,9 @@ public class Checkpoints {
     }
 
     /**
-     * An ended log, if the present tree begins with it.
+     * An ended log; null if the present tree does not begin with it.
      *
-     * @param present the log that followed it
-     * @param note its last one
-     * @return null if the tree does not begin with it
+     * @param note the last one of the ended log
      */
     Uni<@Nullable SignedLog> ended(SignedLog present, int epoch, String note) {
         SignedLog ended = keys.open(present.projectId(), epoch, note);
@@ -238,7 +230,7 @@ public class Checkpoints {
         if (continued.getIfPresent(key) != null) {
             return Uni.createFrom().item(ended);
         }
-        // Cached tiles may be older than a tree that was built anew.
+        // Cached tiles may be older than a rebuilt tree.
         return DatabaseFailure.retried(new TreeReader(reads, present.projectId()).root(ended.size()))
                 .map(root -> {
                     if (!root.equals(ended.checkpoint().root())) {
@@ -249,15 +241,11 @@ public class Checkpoints {
                 });
     }
 
-    /** Reads a log's tree through the cache. */
     TreeReader tree(UUID projectId) {
         return new TreeReader(reads, projectId, tiles);
     }
 
-    /**
-     * Reads, and repeats the read without the cache if it finds damage. If the damage persists, halts the log and fails with {@code
-     * log-forked}.
-     */
+    /** Repeats the read without the cache if it finds damage. If the damage persists, halts the log and fails with {@code log-forked}. */
     <T> Uni<T> haltIfDamaged(SignedLog log, Uni<T> read) {
         return DatabaseFailure.retried(read)
                 .onFailure(DamagedLog.class)
@@ -286,7 +274,6 @@ public class Checkpoints {
                         + ". Keep the checkpoints that you have, and ask the operator of the service.");
     }
 
-    /** The public keys of a log. */
     List<VerifierKey> verifiers(UUID projectId, int epoch) {
         return keys.verifiers(projectId, epoch);
     }

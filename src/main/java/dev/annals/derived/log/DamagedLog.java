@@ -12,7 +12,7 @@ final class DamagedLog extends RuntimeException {
         this.finding = finding;
     }
 
-    /** The damage, as part of a sentence. */
+    /** A part of a sentence. */
     String finding() {
         return finding;
     }

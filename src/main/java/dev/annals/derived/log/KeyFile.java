@@ -29,7 +29,7 @@ public final class KeyFile {
         write(file, key.secretText());
     }
 
-    /** As {@link #write(Path, MasterKey)}, for any secret of one line. */
+    /** Writes any secret of one line, as {@link #write(Path, MasterKey)} does. */
     public static void write(Path file, String secret) throws IOException {
         try (FileChannel channel = FileChannel.open(file, NEW, ownerOnly(file))) {
             channel.write(StandardCharsets.UTF_8.encode(secret + "\n"));

@@ -33,19 +33,16 @@ import org.jspecify.annotations.Nullable;
  * The entries of consecutive records in one tile, computed from the stored records. Entries of removed records are stored.
  *
  * @param start the index of the first leaf
- * @param entries from there on
  */
 record Leaves(long start, List<Hash> entries) {
 
     private static final Sql READ_LEAF_RECORDS = Sql.named("derived/log/read_leaf_records");
     private static final RecordRow.Columns COLUMNS = new RecordRow.Columns();
 
-    /** The index after the last leaf. */
     long end() {
         return start + entries.size();
     }
 
-    /** The leaves as a range of the tree. */
     CompactRange range() {
         CompactRange range = CompactRange.at(start);
         entries.forEach(entry -> range.append(entry.leaf()));
@@ -58,8 +55,6 @@ record Leaves(long start, List<Hash> entries) {
     }
 
     /**
-     * A part of a feed to read.
-     *
      * @param start the index of the first leaf
      * @param end the index after the last leaf; the feed may end before it
      * @param seed of the tile, to which all belong
@@ -91,14 +86,13 @@ record Leaves(long start, List<Hash> entries) {
         }
     }
 
-    /** As {@link #read(SqlClient, List)}, for one feed. */
     static Uni<Leaves> read(SqlClient client, UUID projectId, long start, long end, TileSeed tileSeed) {
         return read(client, List.of(new Range(projectId, start, end, tileSeed)))
                 .map(leaves -> Objects.requireNonNull(leaves.get(projectId)));
     }
 
     /**
-     * Reads records, and hashes each row as it arrives, so that memory holds few of them.
+     * Hashes each row as it arrives, so that memory holds few records.
      *
      * @param ranges one of each feed
      * @return by project; fails with {@link DamagedLog} if a record is missing

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 public class LogKeys {
 
     private static final Logger LOG = Logger.getLogger(LogKeys.class);
-    /** The file in the data directory of the embedded database. */
+    /** In the data directory of the embedded database. */
     private static final String OWN_KEY = "log-key";
 
     private static final int MAX_DERIVED = 1_000;
@@ -108,39 +108,37 @@ public class LogKeys {
         }
     }
 
-    /** Whether this service has a key. */
     boolean any() {
         return !masters.isEmpty();
     }
 
-    /** The directory of {@link SeenNotes}; none if the key is in no file. */
+    /** For {@link SeenNotes}; none if the key is in no file. */
     Optional<Path> seenDirectory() {
         return Optional.ofNullable(file).map(key -> key.resolveSibling(key.getFileName() + ".seen"));
     }
 
-    /** The name of a log. */
     String origin(UUID projectId, int epoch) {
         return host + "/v1/projects/" + projectId + "/log/" + epoch;
     }
 
-    /** The public keys of a project's first log, as text, the newest first. */
+    /** The public keys of a project's first log, the newest first. */
     public List<String> verifiers(UUID projectId) {
         return of(projectId, 1).stream().map(key -> key.verifier().toString()).toList();
     }
 
-    /** The keys of a log, the newest first; none if this service has no secret. */
+    /** The newest first; none if this service has no secret. */
     List<SigningKey> of(UUID projectId, int epoch) {
         return derived.get(
                 origin(projectId, epoch),
                 origin -> masters.stream().map(master -> master.of(origin)).toList());
     }
 
-    /** The public keys of a log, the newest first. */
+    /** The newest first. */
     List<VerifierKey> verifiers(UUID projectId, int epoch) {
         return of(projectId, epoch).stream().map(SigningKey::verifier).toList();
     }
 
-    /** Opens a signed note; null if it is not one that these keys have signed. */
+    /** Null if these keys have not signed the note. */
     @Nullable
     SignedLog open(UUID projectId, int epoch, String note) {
         try {

@@ -68,7 +68,6 @@ public class LogResource {
         this.pool = pool;
     }
 
-    /** Describes the log: its name, keys and size, its witnesses, and the logs before it. */
     @GET
     @Requires(Scope.READ)
     public Uni<Response> describeLog(@Context UriInfo uri, @Context ContainerRequestContext request) {
@@ -151,7 +150,7 @@ public class LogResource {
         json.writeEndArray();
     }
 
-    /** Returns the newest checkpoint that enough witnesses have cosigned; of an ended epoch, the last one. */
+    /** The newest checkpoint that enough witnesses have cosigned; of an ended epoch, the last one. */
     @GET
     @Path("/{epoch}/checkpoint")
     @Requires(Scope.READ)
@@ -205,7 +204,6 @@ public class LogResource {
         throw noSuchEpoch();
     }
 
-    /** Returns a tile or an entry bundle. */
     @GET
     @Path("/{epoch}/tile/{level}/{tile: .+}")
     @Requires(Scope.READ)
@@ -264,7 +262,6 @@ public class LogResource {
         return bytes.array();
     }
 
-    /** Proves that the log of {@code to} records begins with the log of {@code from} records. */
     @GET
     @Path("/consistency")
     @Requires(Scope.READ)

@@ -26,8 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param frontier the hashes of the largest complete subtrees, from left to right
  * @param epoch counts the logs of the project, from 1
  * @param signedSize the size in the newest note; 0 if there is none
- * @param note the newest signed note
- * @param incarnation the database that signed it
+ * @param incarnation the database that signed the newest note
  * @param halted why nothing is signed until an operator decides; null if it is signed
  * @param cosigned the newest note that enough witnesses have cosigned
  */
@@ -62,7 +61,7 @@ record LogState(
                 row.getString("cosigned"));
     }
 
-    /** Reads the state of a project's log. A project without a row has an empty log. */
+    /** A project without a row has an empty log. */
     static Uni<LogState> read(Pool pool, UUID projectId) {
         return DatabaseFailure.retried(READ_LOG.bind("project_id", projectId).execute(pool))
                 .map(rows -> StreamSupport.stream(rows.spliterator(), false)
@@ -71,7 +70,6 @@ record LogState(
                         .orElse(EMPTY));
     }
 
-    /** Locks the rows of these projects that exist. */
     static Uni<Map<UUID, LogState>> lockExisting(SqlConnection connection, List<UUID> projectIds) {
         return LOCK_LOG.bind("project_id", projectIds.toArray(UUID[]::new))
                 .execute(connection)
@@ -79,7 +77,7 @@ record LogState(
                         .collect(Collectors.toMap(row -> row.getUUID("project_id"), LogState::of)));
     }
 
-    /** Locks the rows of these projects, and creates those that are missing. */
+    /** Creates missing rows. */
     static Uni<Map<UUID, LogState>> lock(SqlConnection connection, List<UUID> projectIds) {
         return lockExisting(connection, projectIds).chain(states -> {
             if (states.size() == projectIds.size()) {
@@ -96,7 +94,6 @@ record LogState(
         });
     }
 
-    /** Creates the rows that are missing. */
     static Uni<Void> begin(SqlConnection connection, List<UUID> projectIds) {
         return BEGIN_LOG
                 .bind("project_id", projectIds.toArray(UUID[]::new))
@@ -104,7 +101,7 @@ record LogState(
                 .replaceWithVoid();
     }
 
-    /** Halts a log in the caller's transaction, and logs it as an error. */
+    /** Runs in the caller's transaction, and logs an error. */
     static Uni<Void> halt(SqlConnection connection, UUID projectId, String reason) {
         return HALT_LOG.bind("project_id", projectId)
                 .bind("reason", reason)
@@ -120,7 +117,6 @@ record LogState(
                 .replaceWithVoid();
     }
 
-    /** All leaves as one range that can grow. */
     CompactRange tree() {
         return CompactRange.of(0, size, frontier);
     }
@@ -129,7 +125,7 @@ record LogState(
         return new LogState(0, List.of(), epoch, signedSize, note, incarnation, halted, cosigned);
     }
 
-    /** The checkpoint of the newest note; null if there is none. */
+    /** Null if there is no note. */
     @Nullable
     Checkpoint checkpoint() {
         return note == null ? null : Checkpoint.of(Note.parse(note));

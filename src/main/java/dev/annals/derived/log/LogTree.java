@@ -26,9 +26,8 @@ import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The projection that grows the Merkle tree of each log behind its feed. It needs the frontier of earlier records. When a tile becomes
- * full, it also hashes the up to 255 records that began the tile again; these must lead to the frontier, which shows whether one was
- * changed meanwhile.
+ * Grows the Merkle tree of each log behind its feed, from the frontier of earlier records. When a tile becomes full, it also hashes the up
+ * to 255 records that began the tile again; these must lead to the frontier, which shows whether one was changed meanwhile.
  *
  * <p>A rebuild keeps seeds and tiles. It computes every tile anew, compares it with the stored one, and must pass the signed root.
  *
@@ -37,7 +36,6 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class LogTree implements Projection {
 
-    /** The projection's name in the database. */
     static final String NAME = "log";
 
     private static final Sql MOVE_LOG = Sql.named("derived/log/move_log");
@@ -45,7 +43,7 @@ public class LogTree implements Projection {
     private static final Sql ADD_TILE = Sql.named("derived/log/add_tile");
     private static final Sql READ_TILE_ROOTS = Sql.named("derived/log/read_tile_roots");
 
-    /** The most tiles that a step completes. */
+    /** The most tiles of a step. */
     private static final int TILES = Projector.RECORDS / Tile.WIDTH;
 
     private final SecureRandom random = new SecureRandom();
@@ -108,7 +106,6 @@ public class LogTree implements Projection {
             this.signed = state.size() < state.signedSize() ? state.checkpoint() : null;
         }
 
-        /** The last record in the tree. */
         long grownTo() {
             return isDamaged ? from : tree.end();
         }
@@ -129,7 +126,7 @@ public class LogTree implements Projection {
             return tileStart() + Tile.WIDTH;
         }
 
-        /** Checks that the records which began the tile still lead to the frontier. */
+        /** The records that began the tile must still lead to the frontier. */
         void requireUnchanged(Leaves begun) {
             List<Hash> known = tree.hashes();
             List<Hash> computed = begun.range().hashes();
@@ -155,8 +152,6 @@ public class LogTree implements Projection {
     }
 
     /**
-     * Grows trees, and stores their states.
-     *
      * @param together if one of these is damaged, all fail
      * @param alone if one of these is damaged, it is halted
      */
@@ -205,7 +200,7 @@ public class LogTree implements Projection {
                         .chain(next -> takeIn(connection, growth, seed, next, tilesLeft)));
     }
 
-    /** Takes in the next records of a tile. If they fill it, stores it and continues with the next one. */
+    /** Adds the next records of a tile. If they fill it, stores it and continues with the next one. */
     private Uni<Void> takeIn(SqlConnection connection, Growth growth, TileSeed seed, Leaves next, int tilesLeft) {
         if (next.end() < growth.tileEnd()) {
             growth.append(next);

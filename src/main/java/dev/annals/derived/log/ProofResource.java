@@ -51,7 +51,7 @@ public class ProofResource {
         this.witnesses = witnesses;
     }
 
-    /** Proves a record of the token's project. The proof contains the record, and its seed or salts to compute the leaf. */
+    /** The proof contains the record, and its seed or salts to compute the leaf. */
     @GET
     @Requires(Scope.READ)
     public Uni<Response> proveProjectLog(
@@ -100,7 +100,7 @@ public class ProofResource {
         return parts;
     }
 
-    /** Reads the record again if it was redacted after it was read: its seed is then gone. */
+    /** Reads the record again if it was redacted after it was read: its seed is then deleted. */
     private Uni<StoredRecord> asOf(Map<Long, TileSeed> seeds, UUID projectId, StoredRecord record) {
         return hasSeed(record, seeds)
                 ? Uni.createFrom().item(record)

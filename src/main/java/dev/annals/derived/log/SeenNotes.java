@@ -44,7 +44,7 @@ public class SeenNotes {
         }
     }
 
-    /** Writes a note. It is on disk when this returns. */
+    /** The note is on disk when this returns. */
     void write(UUID projectId, String note) throws IOException {
         if (directory == null) {
             return;

@@ -22,17 +22,17 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tiles that were read in the last seconds. Readers need the same tiles again and again, above all the last one, which is not stored: its
- * records are hashed on demand, each record once for all readers, and at most {@value #HASHED_AT_A_TIME} tiles at a time. Thread-safe.
+ * Tiles that were read in the last seconds. Readers need above all the last one, which is not stored: its records are hashed on demand,
+ * each record once for all readers, and at most {@value #HASHED_AT_A_TIME} tiles at a time. Thread-safe.
  *
- * <p>A tile never changes, unless the database was changed outside the service. If hashes do not match, {@link
- * Checkpoints#haltIfDamaged} reads them again without the cache before it reports damage.
+ * <p>A tile never changes, unless the database was changed outside the service. If hashes do not match, {@link Checkpoints#haltIfDamaged}
+ * reads them again without the cache before it reports damage.
  */
 @ApplicationScoped
 class TileCache {
 
     private static final Duration AGE = Duration.ofSeconds(10);
-    /** The memory of a hash, roughly. */
+    /** Roughly. */
     private static final int HASH_BYTES = 64;
 
     /** Enough for the last tiles of some thousand logs, more than readers ask for within {@link #AGE}. */
@@ -67,7 +67,6 @@ class TileCache {
                 .build();
     }
 
-    /** A cache that holds nothing. */
     static TileCache none() {
         return new TileCache(0, new SimpleMeterRegistry());
     }
@@ -77,14 +76,13 @@ class TileCache {
     /** The first {@code width} hashes of a tile. */
     private record Hashes(int width, Uni<List<Hash>> hashes) {}
 
-    /** The hashes of a tile, at least as many as it is wide; null if they are not cached. */
+    /** At least as many hashes as the tile is wide; null if they are not cached. */
     @Nullable
     Uni<List<Hash>> find(UUID projectId, boolean entries, Tile tile) {
         Hashes known = tiles.getIfPresent(new Place(projectId, entries, tile.level(), tile.index()));
         return known == null || known.width < tile.width() ? null : onCallersContext(known.hashes);
     }
 
-    /** Caches a full tile. */
     void put(UUID projectId, boolean entries, int level, long index, List<Hash> hashes) {
         tiles.put(
                 new Place(projectId, entries, level, index),
@@ -99,7 +97,7 @@ class TileCache {
     /**
      * The entries of a tile that is not stored. Callers share hashed records.
      *
-     * @param hash hashes the tile's records after the first ones, whose number it takes
+     * @param hash hashes the records of the tile after the given number
      */
     Uni<List<Hash>> partialEntries(UUID projectId, Tile tile, LongFunction<Uni<List<Hash>>> hash) {
         return shared(
@@ -149,7 +147,6 @@ class TileCache {
         return context == null ? hashes : hashes.emitOn(work -> context.runOnContext(now -> work.run()));
     }
 
-    /** Drops the tiles of a log. */
     void forget(UUID projectId) {
         tiles.asMap().keySet().removeIf(place -> place.projectId.equals(projectId));
     }

@@ -39,7 +39,6 @@ final class TreeReader {
 
     private final TileCache cache;
 
-    /** Reads without a cache. */
     TreeReader(SqlClient client, UUID projectId) {
         this(client, projectId, TileCache.none());
     }
@@ -57,7 +56,6 @@ final class TreeReader {
         }
     }
 
-    /** Computes nodes from tiles. */
     private record Tiles(Map<Place, List<Hash>> tiles) implements Function<Node, Hash> {
 
         @Override
@@ -78,9 +76,7 @@ final class TreeReader {
     }
 
     /**
-     * The hashes of some parts of a tree.
-     *
-     * @param size of the tree, at most the number of records that were taken in
+     * @param size at most the number of records in the tree
      * @return fails with {@link DamagedLog} if a hash is missing
      */
     Uni<List<Hash>> hashes(List<MerkleTree.Part> parts, long size) {
@@ -89,9 +85,7 @@ final class TreeReader {
     }
 
     /**
-     * An older tree that a newer one begins with.
-     *
-     * @param root of the older one
+     * @param root of the older tree
      * @param proof of consistency, as RFC 6962 has it
      */
     record Consistency(Hash root, List<Hash> proof) {}
@@ -99,7 +93,7 @@ final class TreeReader {
     /**
      * Proves that a tree begins with an older one of {@code size} records.
      *
-     * @return fails with {@link DamagedLog} if what is stored does not prove it
+     * @return fails with {@link DamagedLog} if the stored tiles do not prove it
      */
     Uni<Consistency> consistency(long size, Checkpoint newer) {
         List<MerkleTree.Part> parts = new ArrayList<>(MerkleTree.consistency(size, newer.size()));
@@ -114,12 +108,11 @@ final class TreeReader {
         });
     }
 
-    /** The root of a tree. */
     Uni<Hash> root(long size) {
         return hashes(List.of(MerkleTree.whole(size)), size).map(hashes -> hashes.get(0));
     }
 
-    /** Some nodes of a tree of {@code size} leaves. */
+    /** @param size the number of leaves */
     Uni<Function<Node, Hash>> nodes(Collection<Node> nodes, long size) {
         Set<Tile> wanted = new LinkedHashSet<>();
         nodes.forEach(node -> wanted.add(Tile.of(node, size)));
@@ -155,7 +148,6 @@ final class TreeReader {
         });
     }
 
-    /** Reads the tiles that are stored. */
     private Uni<Map<Place, List<Hash>>> full(List<Tile> wanted) {
         if (wanted.isEmpty()) {
             return Uni.createFrom().item(Map.of());
@@ -216,11 +208,7 @@ final class TreeReader {
                 .replaceWithVoid();
     }
 
-    /**
-     * Checks one level.
-     *
-     * @param roots of the tiles below its last tile, from the tile {@code first} on
-     */
+    /** @param roots of the tiles below the last tile of the level, from the tile {@code first} on */
     static void requireRoots(CompactRange tree, int level, long first, List<Hash> roots) {
         List<Node> nodes = Node.covering(0, tree.end());
         long at = 0;
@@ -264,7 +252,6 @@ final class TreeReader {
                         .toList());
     }
 
-    /** The hashes of a tile. */
     Uni<List<Hash>> tile(Tile tile) {
         return tiles(Set.of(tile)).map(tiles -> cut(tiles.tiles().getOrDefault(Place.of(tile), List.of()), tile));
     }
@@ -321,7 +308,7 @@ final class TreeReader {
                 .map(Leaves::entries);
     }
 
-    /** The seeds of consecutive tiles, by tile, as far as they exist. */
+    /** By tile, as far as seeds exist. */
     Uni<Map<Long, TileSeed>> seeds(long first, long last) {
         return READ_SEEDS
                 .bind("project_id", projectId)

@@ -12,7 +12,6 @@ import java.util.regex.Pattern;
  * A witness that cosigns checkpoints, as the settings name it.
  *
  * @param key verifies its cosignatures
- * @param url takes checkpoints
  */
 record Witness(WitnessKey key, URI url) {
 
@@ -20,10 +19,8 @@ record Witness(WitnessKey key, URI url) {
     private static final Pattern LOOPBACK = Pattern.compile("localhost|127(\\.[0-9]{1,3}){3}|\\[::1]");
 
     /**
-     * Reads the setting.
-     *
-     * @throws IllegalArgumentException if it names too many witnesses, one of them twice, or an unusable one; the message shows no URL, which may
-     *     be secret
+     * @throws IllegalArgumentException if the setting names too many witnesses, one of them twice, or an unusable one; the message shows no
+     *     URL, which may be secret
      */
     static List<Witness> of(LogConfig config) {
         List<Witness> witnesses = new ArrayList<>();

@@ -34,7 +34,7 @@ final class WitnessClient {
     private static final int MAX_CALLS = 8;
     /** Room for sixteen cosignatures with long names. */
     private static final int MAX_ANSWER_BYTES = 32_768;
-    /** The largest difference between the clocks of a witness and of this service. */
+    /** The most between a witness and this service. */
     private static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
     private static final Pattern SIZE = Pattern.compile("(0|[1-9][0-9]{0,17})\n?");
@@ -46,9 +46,9 @@ final class WitnessClient {
     private final HttpClient http;
     private final Duration limit;
     private final AtomicInteger calls = new AtomicInteger();
-    /** Whether the last answer arrived while an offer waits. */
+    /** True if the last answer arrived while an offer waits. */
     volatile boolean prompt = true;
-    /** The number of failed calls in a row. */
+    /** Failed calls in a row. */
     private volatile int failures;
 
     private volatile long pauseEnd;
@@ -65,14 +65,9 @@ final class WitnessClient {
                 .setConnectTimeout((int) limit.toMillis()));
     }
 
-    /** The result of a call. */
     sealed interface Answer {
 
-        /**
-         * The witness has cosigned.
-         *
-         * @param line of the note, with its newline
-         */
+        /** @param line of the note, with its newline */
         record Cosigned(String line, Instant at) implements Answer {}
 
         /** The witness has cosigned a checkpoint of another size. */
@@ -84,7 +79,7 @@ final class WitnessClient {
         /** The witness does not cosign this log, and would not soon. */
         record Refused(String why) implements Answer {}
 
-        /** No answer, or none that can be used. */
+        /** No answer, or an unusable one. */
         record Failed(String why) implements Answer {}
 
         /** Not asked, because {@value #MAX_CALLS} calls run. */
@@ -112,8 +107,6 @@ final class WitnessClient {
      *
      * @param old the size of the newest checkpoint that the witness is known to have cosigned
      * @param proof that the checkpoint continues it
-     * @param note the checkpoint
-     * @param size of the checkpoint
      * @return never fails
      */
     Uni<Answer> offer(long old, List<Hash> proof, Note note, long size) {
@@ -242,7 +235,7 @@ final class WitnessClient {
                 : new Answer.Cosigned(lines.get(0), at);
     }
 
-    /** The part of a failure that may be shown to readers: no address, and no text of the other side. */
+    /** The part that readers may see: no address, and no text of the witness. */
     private String told(Throwable failure) {
         LOG.debugf(failure, "The witness %s cannot be asked", witness.name());
         for (Throwable cause = failure; cause != null; cause = cause(cause)) {

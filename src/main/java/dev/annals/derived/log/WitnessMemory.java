@@ -24,16 +24,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Remembers the answers of witnesses. This instance holds their claims in memory, so that a database that was set back cannot take them
- * back. The database holds what instances share: the size that each witness has cosigned, its last error, and the newest note that enough
- * witnesses have cosigned.
+ * Remembers the answers of witnesses. This instance holds their claims in memory, because a restored database may lack them. The database
+ * holds what instances share: the size that each witness has cosigned, its last error, and the newest note that enough witnesses have
+ * cosigned.
  */
 final class WitnessMemory {
 
     private static final Sql READ_WITNESSES = Sql.named("derived/log/read_witnesses");
     private static final Sql NOTE_WITNESS = Sql.named("derived/log/note_witness");
     private static final Sql STORE_COSIGNED = Sql.named("derived/log/store_cosigned");
-    /** The age of answers that suffice to sign more of a log. */
+    /** Younger answers suffice to sign more of a log. */
     private static final Duration FRESH = Duration.ofMinutes(1);
     /** The pause after a witness has refused a log. */
     private static final Duration REFUSED = Duration.ofMinutes(1);
@@ -94,7 +94,7 @@ final class WitnessMemory {
         static final Entry NONE = new Entry(0, null, null, false);
     }
 
-    /** The entry of each witness about a log, by its key. */
+    /** By the key of the witness. */
     Uni<Map<String, Entry>> read(UUID projectId, int epoch) {
         return READ_WITNESSES.bind("project_id", projectId).execute(reads).map(rows -> {
             Map<String, Entry> entries = new HashMap<>();
@@ -117,16 +117,15 @@ final class WitnessMemory {
         asked.put(projectId, true);
     }
 
-    /** Whether witnesses were asked about a log within {@link #FRESH}. */
     boolean isFresh(UUID projectId) {
         return asked.getIfPresent(projectId) != null;
     }
 
     /**
-     * The reason for which a witness speaks against signing a log. It is forgotten then: once an operator has resumed the log, witnesses
-     * are asked again.
+     * The reason for which a witness objects to signing a log. It is then forgotten: once an operator has resumed the log, witnesses are
+     * asked again.
      *
-     * @param signedSize of how many records the newest note is
+     * @param signedSize of the newest note
      */
     Optional<String> objection(UUID projectId, String origin, long signedSize) {
         for (Map.Entry<Witness, Claim> claim :
@@ -141,7 +140,6 @@ final class WitnessMemory {
         return Optional.empty();
     }
 
-    /** Remembers an answer to the offer of a log. */
     Uni<Void> note(Witness witness, SignedLog log, Answer answer) {
         if (answer instanceof Answer.Cosigned cosigned) {
             claim(witness, log, new Claim(log.size(), null));
@@ -184,7 +182,7 @@ final class WitnessMemory {
                 .replaceWithVoid();
     }
 
-    /** Stores a cosigned note if it is the newest one, and adds its lines to the stored one if both are of the same checkpoint. */
+    /** Stores a cosigned note if it is the newest one, and adds its lines to a stored one of the same checkpoint. */
     Uni<Void> store(SignedLog log, Note cosigned) {
         UUID projectId = log.projectId();
         return pool.withTransaction(connection -> LogState.lockExisting(connection, List.of(projectId))
@@ -211,7 +209,7 @@ final class WitnessMemory {
         return isOlder || policy.cosigners(next).size() < Math.max(1, needed) ? null : newestLines(next);
     }
 
-    /** Keeps the newest line of each witness: a note must not grow each time that it is cosigned. */
+    /** Keeps the newest line of each witness: a note must not grow with each cosignature. */
     private Note newestLines(Note note) {
         List<String> lines = new ArrayList<>();
         for (String line : note.signatures()) {

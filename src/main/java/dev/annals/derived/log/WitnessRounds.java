@@ -31,7 +31,7 @@ public class WitnessRounds {
     private static final int LOGS = 1_000;
 
     private static final int AT_ONCE = 8;
-    /** The part of an interval after which a log is due: rounds of other instances may come a little early. */
+    /** The part of an interval after which a log is due: rounds of other instances may be a little early. */
     private static final double DUE = 0.5;
 
     private final Pool pool;
@@ -74,7 +74,6 @@ public class WitnessRounds {
         }
     }
 
-    /** Offers all logs that have grown. */
     Uni<Void> round() {
         return round(null);
     }

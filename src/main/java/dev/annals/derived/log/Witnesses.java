@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * Asks the witnesses of this service's logs to cosign checkpoints. {@link WitnessClient} makes one call, {@link WitnessMemory} remembers
  * the answers, {@link WitnessRounds} offers logs that have no readers.
  *
- * <p>An offer goes to all witnesses at once, except those that are backing off, and waits at most {@link #PROMPT} for those that answered
+ * <p>An offer is sent to all witnesses at once, except those that are backing off. It waits at most {@link #PROMPT} for those that answered
  * promptly the last time. Later answers are stored, too.
  */
 @ApplicationScoped
@@ -39,7 +39,7 @@ public class Witnesses {
     private static final Logger LOG = Logger.getLogger(Witnesses.class);
     private static final Duration PROMPT = Duration.ofSeconds(1);
 
-    /** The time limit of a call: the witness writes to its disk, and a reader waits. */
+    /** The witness writes to its disk, and a reader waits. */
     static final Duration TIMEOUT = Duration.ofSeconds(5);
 
     /** Another instance may offer the same log at the same time. */
@@ -82,7 +82,7 @@ public class Witnesses {
         return !clients.isEmpty();
     }
 
-    /** The number of cosignatures that a checkpoint needs, unless the reader asks for another number. */
+    /** The cosignatures of a checkpoint, unless the reader asks for another number. */
     int needed() {
         return needed;
     }
@@ -103,7 +103,6 @@ public class Witnesses {
                 .toList();
     }
 
-    /** The number of witnesses that have cosigned a note. */
     int cosigners(String note) {
         try {
             return policy.cosigners(Note.parse(note)).size();
@@ -125,13 +124,13 @@ public class Witnesses {
             this.note = Note.parse(log.note());
         }
 
-        /** Returns whether the lines before it are already stored. */
+        /** Returns whether earlier lines are already stored. */
         synchronized boolean add(String line) {
             lines.add(line);
             return isStored;
         }
 
-        /** Returns the note with all lines, to be stored; null if there are none. */
+        /** The note with all lines, to be stored; null if there are none. */
         synchronized @Nullable Note store() {
             isStored = true;
             return lines.isEmpty() ? null : note.and(new Note(note.text(), List.copyOf(lines)));
@@ -139,7 +138,7 @@ public class Witnesses {
     }
 
     /**
-     * Offers a signed checkpoint to all witnesses, and stores their cosignatures.
+     * Also stores the cosignatures.
      *
      * @return completes when the prompt witnesses have answered; never fails
      */
@@ -227,10 +226,8 @@ public class Witnesses {
         return cosigned == null ? Uni.createFrom().voidItem() : memory.store(offer.log, cosigned);
     }
 
-    /** A witness as readers of a log see it. */
     record Seen(Witness witness, Entry entry) {}
 
-    /** All witnesses, and what they have cosigned of a log. */
     Uni<List<Seen>> of(UUID projectId, int epoch) {
         if (!any()) {
             return Uni.createFrom().item(List.of());

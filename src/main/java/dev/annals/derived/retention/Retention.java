@@ -43,7 +43,7 @@ public class Retention {
     private static final int PROJECTS = 1_000;
     /** The most transactions of a project in a row. */
     private static final int TURN = 20;
-    /** A single append may have more. So many rows stay locked for a second or less. */
+    /** A single append may have more. The rows stay locked for a second or less. */
     private static final int RECORDS = 2_000;
     /** Leaves the database to others. */
     private static final Duration PAUSE = Duration.ofMillis(50);

@@ -35,8 +35,8 @@ import org.jspecify.annotations.Nullable;
  * Counts matching records for alerts, and raises an alert once an interval has more than its threshold. Any number of instances run one.
  *
  * <p>Each second it finds enabled alerts with records to count, and gives each a few steps. A step is one transaction: it locks the alert's
- * row, or skips the alert if another instance holds it; counts the next records; stores the progress; and appends the event if the
- * alert is raised. An interval therefore has at most one event, whatever breaks.
+ * row, or skips the alert if another instance holds it; counts the next records; stores the progress; and appends the event if the alert is
+ * raised. An interval therefore has at most one event, whatever breaks.
  *
  * <p>An alert whose step fails waits for a back-off, and then counts half as many records.
  */

@@ -11,7 +11,6 @@ import java.util.Set;
  * The definition of an alert in a request.
  *
  * @param q a query without {@code last:}
- * @param threshold the most matching records of an interval that raise no event
  */
 record AlertRequest(String q, long threshold, int intervalSeconds, boolean enabled) {
 

@@ -22,7 +22,6 @@ import org.jspecify.annotations.Nullable;
  * A row of {@code annals.merkle_log}, and the statements that read, lock and halt it. {@link LogTree} moves its tree, {@link
  * CheckpointSigner} its note.
  *
- * @param size the number of records in the tree
  * @param frontier the hashes of the largest complete subtrees, from left to right
  * @param epoch counts the logs of the project, from 1
  * @param signedSize the size in the newest note; 0 if there is none

@@ -8,7 +8,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * A signed checkpoint of a log.
  *
- * @param epoch counts the logs of the project
  * @param cosigned the newest checkpoint that enough witnesses have cosigned, this one or an older one; null if there is none
  */
 record SignedLog(

@@ -9,9 +9,7 @@ import java.util.UUID;
 
 /**
  * Data that follows from feeds, in tables of its own. It must depend only on the feed, not on the time or the steps, so that a rebuild
- * gives equal data.
- *
- * <p>{@link ProjectionSteps} calls it in a transaction that holds the checkpoint, and moves the checkpoint in this transaction.
+ * gives equal data. {@link ProjectionSteps} calls it in the transaction that moves the checkpoint.
  */
 public interface Projection {
 

@@ -13,6 +13,7 @@ import java.util.function.LongSupplier;
  */
 final class ProjectionLag {
 
+    /** Further pairs of projection and project have no seconds. */
     private static final int MAX_TRACKED = 10_000;
 
     private final LongSupplier nanoTime;

@@ -21,8 +21,8 @@ import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
 /**
- * Transactions on projections. Each locks the rows of {@code annals.projection_checkpoint} that it works on, so one transaction on any
- * instance works on a projection of a project.
+ * Transactions on projections. Each locks the rows of {@code annals.projection_checkpoint} that it works on, so one transaction at a time,
+ * on any instance, works on a projection of a project.
  *
  * <ul>
  *   <li>{@link #take} moves a projection forward, and skips locked checkpoints.

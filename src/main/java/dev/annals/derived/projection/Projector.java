@@ -139,7 +139,7 @@ public class Projector {
 
     private record Failure(int count, long until) {}
 
-    /** The number of projects in which the last step failed on this instance. */
+    /** Counts projects in which the last step failed on this instance. */
     long failing(String projection) {
         return failures.keySet().stream()
                 .filter(target -> target.projection().name().equals(projection))
@@ -169,8 +169,8 @@ public class Projector {
     }
 
     /**
-     * Moves a projection of one project forward now, by a bounded number of steps. Does nothing if this instance runs no projections, if
-     * another instance works on it, or during a back-off. Never fails.
+     * Runs a bounded number of steps. Does nothing if this instance runs no projections, if another instance works on the project, or
+     * during a back-off. Never fails.
      */
     public Uni<Void> advance(String name, UUID projectId) {
         Projection projection = projections.get(name);

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds projects with new records at the end of {@code annals.feed_segment}, to which every commit adds a row. The row's transaction number
- * tells whether the last read saw it. It misses rows in place of expired ones: {@link Projector} finds these in its rounds.
+ * tells whether the last read saw it. {@link Projector} finds in its rounds what this misses: rows in place of expired ones.
  *
  * <p>A pass over the end of the table takes one or more reads. One read runs at a time.
  */

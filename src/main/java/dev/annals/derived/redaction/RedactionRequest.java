@@ -72,7 +72,7 @@ record RedactionRequest(Set<String> fields, String reason) {
      * The fields that are still to be redacted.
      *
      * @param own whether the record is an event of the service, of which only the message can be redacted
-     * @param mayRead whether the caller may read the record. If not, no refusal depends on its values
+     * @param mayRead if false, no refusal depends on the values of the record
      * @param set the fields that the record has, each in canonical JSON
      * @param gone fields that were redacted before
      * @throws ProblemException {@code invalid-body} for another field of an event; and, if the caller may read, for a field that the record

@@ -56,7 +56,7 @@ class Redactions {
         this.guids = guids;
     }
 
-    /** @param mayRead whether the caller may read the record. If not, no answer may show its values or which of them are set */
+    /** @param mayRead if false, no answer may show values of the record or which of them are set */
     record Target(UUID projectId, UUID recordId, UUID tokenId, String address, boolean mayRead) {}
 
     /**

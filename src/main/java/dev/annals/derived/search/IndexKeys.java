@@ -64,7 +64,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
         return alternatives.stream().anyMatch(Set::isEmpty);
     }
 
-    /** Each alternative is one value or word, so that a record that has it passes as a rule. */
+    /** True if each alternative is one value or word: a record that has it then passes as a rule. */
     boolean areSingle() {
         return alternatives.stream()
                 .allMatch(keys -> keys.size() == 1

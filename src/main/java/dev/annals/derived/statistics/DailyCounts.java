@@ -37,7 +37,7 @@ public class DailyCounts implements Projection {
         this(config, Projector.RECORDS);
     }
 
-    /** @param records the most that a step takes in */
+    /** @param records the most that a step counts */
     DailyCounts(StatisticsConfig config, int records) {
         this.config = config;
         this.records = records;

@@ -42,7 +42,7 @@ class Holds {
 
     /**
      * Stops the redaction of the records that it covers, and the retention of its project. Without actor and subject it covers
-     * all.
+     * all records.
      *
      * @param liftedAt null while it is in force
      */

@@ -69,7 +69,7 @@ public class Provider {
         AlgorithmFactoryFactory.getInstance().getJwsAlgorithmFactory().registerAlgorithm(new Ed25519());
     }
 
-    /** Tokens with unknown keys cause no more fetches. */
+    /** Between two fetches of keys, so that tokens with unknown keys cause no more. */
     private static final Duration KEY_INTERVAL = Duration.ofSeconds(10);
     /** A sign-in waits this long. */
     private static final Duration TIMEOUT = Duration.ofSeconds(5);

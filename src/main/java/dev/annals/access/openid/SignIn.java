@@ -38,6 +38,7 @@ public class SignIn {
     private static final int MAX_CODE = 4_096;
     /** Browsers keep 4,096 bytes of a cookie, with its name and attributes. */
     private static final int MAX_ID_TOKEN = 3_800;
+    /** State, nonce and verifier. */
     private static final Pattern MEMORY = Pattern.compile("[\\w-]{43}\\.[\\w-]{43}\\.[\\w-]{43}");
 
     private static final ObjectReader JSON = JsonMapper.builder().build().reader();

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * A line of the request log. All texts are bounded, and callers' input is escaped.
  *
  * @param cause the type of the problem; null without one
- * @param received the body's bytes
- * @param sent the body's bytes
+ * @param received bytes of the request's body
+ * @param sent bytes of the answer's body
  */
 record RequestLine(
         Trace trace,

@@ -16,8 +16,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The proxies of {@code ANNALS_TRUSTED_PROXIES}, and their headers. Replaces the framework's parser, which trusts the first
- * address of {@code X-Forwarded-For}, which a client can write, and fails on an empty one.
+ * The proxies of {@code ANNALS_TRUSTED_PROXIES}, and their headers. The framework's parser trusts the first address of
+ * {@code X-Forwarded-For}, which a client can write, and fails on an empty one.
  */
 @ApplicationScoped
 public class TrustedProxies {
@@ -55,9 +55,9 @@ public class TrustedProxies {
     }
 
     /**
-     * The client's address as text without a zone: behind a trusted proxy, the last address in {@code X-Forwarded-For} of no
-     * trusted proxy. An element that is no address ends the search at the proxy that added it. {@code 0.0.0.0} if the
-     * connection has no IP address.
+     * The client's address without a zone: behind a trusted proxy, the last address in {@code X-Forwarded-For} of no trusted
+     * proxy. An element that is no address ends the search at the proxy that added it. {@code 0.0.0.0} if the connection has no
+     * IP address.
      */
     public String client(HttpServerRequest request) {
         InetAddress client = connected(request);

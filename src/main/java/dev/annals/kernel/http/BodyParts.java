@@ -71,7 +71,7 @@ public final class BodyParts {
         return gzip;
     }
 
-    /** Limits the time of the whole body. By default, only the rate is limited. */
+    /** By default, only the rate is limited. */
     void timeLimit(Duration limit) {
         timeLimit = limit;
     }
@@ -79,8 +79,8 @@ public final class BodyParts {
     /**
      * Calls either {@code end} or {@code failure}, once, unless the body is dropped.
      *
-     * @param failure gets a problem ({@code malformed-encoding}, {@code body-too-large}, {@code body-too-slow}), or the reason
-     *     why the connection broke
+     * @param failure gets {@code malformed-encoding}, {@code body-too-large}, {@code body-too-slow}, or the connection's
+     *     failure
      */
     public void read(Handler<Buffer> part, Runnable end, Handler<Throwable> failure) {
         handler = part;
@@ -190,8 +190,8 @@ public final class BodyParts {
     }
 
     /**
-     * Drops the rest of the body as it arrives: a client that is cut off while it sends may never see the answer. A client that
-     * takes long loses its connection.
+     * Drops the rest as it arrives: a client that is cut off while it sends may never see the answer. A client that takes long
+     * loses its connection.
      */
     public void drop() {
         if (!done) {
@@ -210,7 +210,6 @@ public final class BodyParts {
         });
     }
 
-    /** Whether {@link #check} may find the body slow. */
     boolean isOld(long now) {
         return now - startedNanos >= config.patience().toNanos();
     }

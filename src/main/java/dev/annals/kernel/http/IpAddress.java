@@ -41,9 +41,8 @@ public final class IpAddress {
     }
 
     /**
-     * The form in which addresses are stored and compared: PostgreSQL's text of a single {@code inet} (RFC 5952; embedded IPv4
-     * is dotted), with mapped IPv4 as IPv4. Null for other text, including zones, prefixes, brackets, and leading zeros in
-     * IPv4.
+     * The form in which addresses are stored and compared: PostgreSQL's text of an {@code inet} (RFC 5952; embedded IPv4 is
+     * dotted), with mapped IPv4 as IPv4. Null for other text, as with zones, prefixes, brackets, or leading zeros in IPv4.
      */
     public static @Nullable String canonical(String text) {
         // Most addresses are IPv4; this takes a twentieth of the time of the rest.
@@ -55,8 +54,8 @@ public final class IpAddress {
     }
 
     /**
-     * The prefix length in bits of {@link #parse}'s bytes; -1 if {@code length} is none for this address. For mapped IPv4,
-     * {@code length} includes the 96 bits of the mapping, and the result does not.
+     * The prefix length in bits of {@link #parse}'s bytes; -1 if invalid. For mapped IPv4, {@code length} includes the 96 bits
+     * of the mapping, and the result does not.
      */
     public static int prefixBits(String address, String length) {
         if (!LENGTH.matcher(length).matches()) {

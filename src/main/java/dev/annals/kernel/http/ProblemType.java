@@ -12,13 +12,13 @@ public enum ProblemType {
     INVALID_PARAMETER(400, "Invalid parameter"),
     /** The cursor is not from this feed. */
     INVALID_CURSOR(400, "Invalid cursor"),
-    /** The caller may use several projects, and named none. */
+    /** The caller has several projects, and named none. */
     PROJECT_NEEDED(403, "Project needed"),
     UNAUTHORIZED(401, "Unauthorized"),
     FORBIDDEN(403, "Forbidden"),
     /** Also if the token may not see it. */
     NOT_FOUND(404, "Not found"),
-    /** The log has not that many records yet. It follows the feed within moments. */
+    /** The log follows the feed within moments. */
     LOG_BEHIND(404, "Log behind"),
     METHOD_NOT_ALLOWED(405, "Method not allowed"),
     NOT_ACCEPTABLE(406, "Not acceptable"),
@@ -42,7 +42,7 @@ public enum ProblemType {
     TOO_MANY_SEQUENCES(409, "Too many sequences"),
     TOO_MANY_STREAMS(409, "Too many streams"),
     TOO_MANY_ALERTS(409, "Too many alerts"),
-    /** There is no key to encrypt the secrets of sinks. */
+    /** For the secrets of sinks. */
     NO_STREAMS_KEY(409, "No streams key"),
     /** Its name stays taken, since its values were issued. */
     SEQUENCE_DELETED(410, "Sequence deleted"),
@@ -51,26 +51,21 @@ public enum ProblemType {
     UNSUPPORTED_MEDIA_TYPE(415, "Unsupported media type"),
     /** The JSON is well-formed; {@code errors} names each wrong field. */
     INVALID_RECORD(422, "Invalid record"),
-    /** {@code refusals} names the first ones. */
     ALL_LINES_REFUSED(422, "All lines refused"),
     TOO_MANY_RECORDS(422, "Too many records"),
     /** As {@link #INVALID_RECORD}, for other bodies. */
     INVALID_BODY(422, "Invalid body"),
-    /** Too long, or too much work. */
     RESULT_TOO_LARGE(422, "Result too large"),
-    /** Requests without a valid token from this address. */
     TOO_MANY_FAILURES(429, "Too many failures"),
     /** The project's or the token's; {@code limit} names it. */
     LIMIT_EXCEEDED(429, "Limit exceeded"),
     /** {@code instance} is also in the log. */
     INTERNAL_ERROR(500, "Internal error"),
-    /** Too many appends wait for this project. */
     QUEUE_FULL(503, "Queue full"),
-    /** Too many long polls and streams. */
     TOO_MANY_READERS(503, "Too many readers"),
-    /** The memory for requests, or this caller's share of it, is used up. */
+    /** Also this caller's share. */
     OVERLOADED(503, "Overloaded"),
-    /** No key signs the log, or an operator has to look at it first. */
+    /** No key signs the log, or an operator has to look at it. */
     LOG_HALTED(503, "Log halted"),
     /** The service is starting, stopping, or has lost its database. */
     UNAVAILABLE(503, "Unavailable"),

@@ -15,7 +15,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Objects;
 
-/** A file of the program as an answer. All clients share one copy in memory. */
+/** A file of the program. All clients share one copy in memory. */
 public final class ProgramFile {
 
     private static final int TAG_BYTES = 16;
@@ -24,10 +24,7 @@ public final class ProgramFile {
     private final String tag;
     private final String mediaType;
 
-    /**
-     * @param path on the class path, with a slash first
-     * @param mediaType with the charset
-     */
+    /** @param path on the class path, with a slash first */
     @SuppressWarnings("deprecation") // every other way to make a Buffer copies the file for each answer
     public ProgramFile(String path, String mediaType) {
         try (InputStream file = Objects.requireNonNull(ProgramFile.class.getResourceAsStream(path), path)) {

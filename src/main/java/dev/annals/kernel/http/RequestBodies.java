@@ -19,8 +19,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the bodies of requests, up to a limit, and counts them in the {@link MemoryBudget} from the first byte on. Reading
- * begins when an operation asks for it, and the caller is known.
+ * Reads the bodies of requests, up to a limit, and counts them in the {@link MemoryBudget} from the first byte on. An operation
+ * asks for the body once the caller is known.
  */
 @ApplicationScoped
 public class RequestBodies {
@@ -120,7 +120,6 @@ public class RequestBodies {
             this.most = most;
         }
 
-        /** False if there is not enough memory. */
         public synchronized boolean cover(long bytes) {
             if (covered >= Math.min(bytes, most)) {
                 return true;

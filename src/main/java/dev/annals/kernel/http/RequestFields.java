@@ -87,17 +87,17 @@ public final class RequestFields {
         return object.has(name);
     }
 
-    /** Null if the field is left out or null. */
+    /** Null if left out or null. */
     public @Nullable JsonNode get(String name) {
         JsonNode value = object.get(name);
         return value == null || value.isNull() ? null : value;
     }
 
     /**
-     * Null if the field is left out or null. Adds an error for anything but text.
+     * Null if left out or null. Adds an error for anything but text.
      *
      * @param maxLength in characters
-     * @param required whether it must exist and not be blank
+     * @param required if true, it must exist and not be blank
      */
     public @Nullable String text(String name, int maxLength, boolean required) {
         JsonNode value = get(name);
@@ -121,7 +121,6 @@ public final class RequestFields {
         return text.codePoints().allMatch(c -> Character.isWhitespace(c) || Character.isSpaceChar(c) || c == '\u0085');
     }
 
-    /** @param path a field, or an element of it */
     public void wrong(String path, String detail) {
         errors.add(new FieldError(prefix + "/" + path, detail));
     }

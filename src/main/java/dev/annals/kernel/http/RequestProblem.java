@@ -19,7 +19,6 @@ public final class RequestProblem {
         }
     }
 
-    /** The type, such as {@code queue-full}. */
     public static Optional<String> of(RoutingContext routing) {
         @Nullable ProblemType type = routing.get(KEY);
         return Optional.ofNullable(type)

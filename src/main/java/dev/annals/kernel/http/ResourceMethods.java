@@ -38,7 +38,6 @@ public final class ResourceMethods {
                 .toList();
     }
 
-    /** In no order. */
     public List<ResourceMethod> all() {
         return all;
     }

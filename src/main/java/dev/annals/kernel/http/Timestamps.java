@@ -27,11 +27,11 @@ public final class Timestamps {
     private Timestamps() {}
 
     /**
-     * Reads the times that people and tools write. In addition to {@link #parse}, it accepts a space in place of {@code T} (RFC
-     * 3339, section 5.6); a UTC time without seconds or offset, as HTML's {@code datetime-local} has it; a date alone, as its
-     * midnight in UTC; and a space in place of {@code +}, as URLs often lack the escape.
+     * Also accepts what people and tools write: a space in place of {@code T} (RFC 3339, section 5.6); a UTC time without
+     * seconds or offset, as HTML's {@code datetime-local}; a date, as its midnight in UTC; and a space in place of {@code +},
+     * as URLs often lack the escape.
      *
-     * @return in UTC; null if the text is anything else, or outside the years 0001 to 9999
+     * @return as {@link #parse}
      */
     public static @Nullable OffsetDateTime parseInput(String text) {
         Matcher parts = INPUT.matcher(text);

@@ -20,7 +20,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Limits the memory of bodies, pages and answers held at one time, by all callers together and by each.
+ * Limits the memory of bodies, pages and answers, of all callers together and of each.
  *
  * <p>Code takes the memory before it reads, and returns it once the request is answered. If there is not enough,
  * {@link #tryTake} refuses, and {@link #take} waits in turn for a while. A caller at its own limit delays no others.
@@ -34,7 +34,7 @@ public class MemoryBudget {
     private final int maxWaiting;
     private final Duration maxWait;
 
-    /** The rest is for other objects, such as parsed records on their way to the database. */
+    /** The rest is for other objects, such as parsed records. */
     private static final int HEAP_PERCENT = 35;
     /** For one JSON body of 16 MiB. */
     private static final long LARGEST_BODY = 67_108_864;
@@ -131,7 +131,7 @@ public class MemoryBudget {
     }
 
     /**
-     * Takes memory as soon as there is enough. Requests are served in order, but none waits for a holder at its own limit.
+     * Requests are served in order, but none waits for a holder at its own limit.
      *
      * @return the caller closes it, on its own context. Fails with {@link NoMemoryException} if it takes too long, if too many
      *     wait, or if there will never be enough

@@ -16,7 +16,6 @@ import org.jspecify.annotations.Nullable;
  * @param id unique in its project
  * @param idAssigned the service drew the id; then only an earlier attempt of the same request can have stored it
  * @param action 1 to 255 characters
- * @param subject the thing that the action changed or used
  * @param outcome 1 to 64 characters
  * @param ipAddress in the text form of PostgreSQL's {@code inet}
  * @param message up to 65,535 bytes
@@ -77,7 +76,6 @@ public record AuditRecord(
         return draft.record();
     }
 
-    /** The service drew the other id. */
     public AuditRecord withId(UUID drawn) {
         Draft draft = new Draft(this);
         draft.id = drawn;

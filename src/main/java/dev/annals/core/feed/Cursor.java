@@ -12,9 +12,8 @@ import org.jspecify.annotations.Nullable;
  * A place in a feed: directly after the record with this sequence id; 0 is the start.
  *
  * <p>As text it looks like {@code 10225-9f3a61c2}: the sequence id, and a check value of the record and the mark of its
- * place. After a failover or a restore, the place may have another record, or one that was sent again. Then the check value
- * does not match, and the client gets an error instead of losing records. A bare sequence id only has to lie at or before the
- * head.
+ * place. If a failover or a restore gave the place to another record, or to one sent again, the check value does not match,
+ * and the client gets an error instead of losing records. A bare sequence id only has to lie at or before the head.
  *
  * @param check null if it is unknown
  */

@@ -274,7 +274,6 @@ public class DatabaseReader implements FeedReader {
                 .map(all -> scan);
     }
 
-    /** Reads the large records that still fit. */
     private Uni<List<EncodedRecord>> complete(UUID projectId, FeedPage.Builder records) {
         UUID[] missing = records.missing();
         if (missing.length == 0) {
@@ -314,7 +313,7 @@ public class DatabaseReader implements FeedReader {
         }
     }
 
-    /** The rows of {@code read_feed.sql}: the first has the places of the page, each other one a record. */
+    /** The first row of {@code read_feed.sql} has the places of the page, each other one a record. */
     private static final class Places {
 
         /** The index in {@code numbers} of the first segment's start. */
@@ -353,7 +352,7 @@ public class DatabaseReader implements FeedReader {
             redactions = Objects.requireNonNull(numbers[1]);
             horizon = Objects.requireNonNull(numbers[2]);
             Long last = numbers[0];
-            // If the head lies before the cursor, the statement returns the last segment, which is not part of the page.
+            // If the head lies before the cursor, the statement returns the last segment, outside the page.
             boolean any = last != null && last >= firstSequenceId() && !isExpired();
             marks = any ? row.getArrayOfIntegers("marks") : new Integer[0];
             recordIds = any ? row.getArrayOfUUIDs("record_ids") : new UUID[0];
@@ -426,7 +425,7 @@ public class DatabaseReader implements FeedReader {
         }
     }
 
-    /** The rows of {@code scan_feed.sql}: records up to the limit, and places for cursors. */
+    /** The rows of {@code scan_feed.sql}: records, and places for cursors. */
     private static final class Scan {
 
         final FeedPage.Builder records;

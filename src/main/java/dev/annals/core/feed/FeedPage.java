@@ -13,7 +13,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A page of a feed, in the order asked for. {@link PageAnswers} writes it as JSON.
+ * A page of a feed, in the order asked for.
  *
  * @param next null if this page reaches the end of what was asked for
  * @param head in descending order, the head that the first page saw; null in ascending order
@@ -51,15 +51,15 @@ public record FeedPage(
     }
 
     /**
-     * Collects the records of one page: first their places in the page's order, then rows in any order. A record that no
-     * longer fits leaves only its place.
+     * Collects first the places of one page in its order, then rows in any order. A record that no longer fits leaves only
+     * its place.
      */
     static final class Builder {
 
         private static final RecordRow.Columns LARGE_COLUMNS = new RecordRow.Columns();
 
         private final @Nullable Reservation held;
-        /** Bytes that the whole page takes at most. */
+        /** Bytes for the whole page. */
         private final long memory;
 
         private int maxBytes;
@@ -98,7 +98,7 @@ public record FeedPage(
             this.columns = columns;
         }
 
-        /** Returns how many bytes the page may have with the memory that it got. */
+        /** Returns how many bytes the page may have. */
         int reserveAll() {
             if (held != null && !held.tryGrowTo(memory)) {
                 maxBytes = Math.min(maxBytes, FeedQuery.bytesWithin(held.bytes()));

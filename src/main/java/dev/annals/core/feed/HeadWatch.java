@@ -36,9 +36,9 @@ import org.jboss.logging.Logger;
 /**
  * Wakes the clients that wait for records when the head of their feed moves, and limits how many may wait.
  *
- * <p>An append of this instance reports its own head ({@link #appended}). One statement per tick reads the heads of all
- * awaited feeds, also those of plain SQL writers and other instances; correctness rests on it alone. It compares the head
- * with each client's position, not with the previous head, so the next tick repairs whatever an earlier one missed.
+ * <p>Appends of this instance report their head ({@link #appended}). One statement per tick reads the heads of all awaited
+ * feeds; correctness rests on it alone. It compares the head with each client's position, not with the previous head, so the
+ * next tick repairs whatever an earlier one missed.
  *
  * <p>Times are {@link System#nanoTime()}. Safe for any thread.
  */
@@ -201,7 +201,6 @@ public class HeadWatch {
         }
     }
 
-    /** Reports records that this instance has committed. */
     public void appended(UUID projectId, long head) {
         standbys.appended(projectId, head);
         long now = System.nanoTime();
@@ -287,8 +286,8 @@ public class HeadWatch {
             project.head = head;
             project.headAt = now;
         }
-        // A head before the position of a client that already waited means that the feed was set back. The client's next read
-        // fails with feed-rewound.
+        // A head before the position of a client that already waited means that the feed was set back.
+        // The next read fails with feed-rewound.
         takeWaiting(
                 project,
                 waiter -> waiter.position < head || (waiter.position > head && waiter.since - began < 0),

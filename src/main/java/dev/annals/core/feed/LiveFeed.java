@@ -74,9 +74,8 @@ class LiveFeed {
     }
 
     /**
-     * Subscribe on the request's event loop.
+     * Subscribe on the request's event loop. The filter is read as in {@link #poll}.
      *
-     * @param filter read before each page, in place of the query's own
      * @return completes when the stream has ended; its value is not used. Until the first event, it fails like {@link #poll}
      */
     Uni<Response> stream(UUID projectId, FeedQuery query, Supplier<Filter> filter, HttpServerRequest request) {
@@ -95,10 +94,7 @@ class LiveFeed {
 
     record Request(UUID projectId, FeedQuery query, Supplier<Filter> filter) {}
 
-    /**
-     * One client that follows a feed. Callbacks come on any thread; all work is done on the event loop of the client's
-     * request.
-     */
+    /** Follows a feed for one client. Callbacks come on any thread; all work is on the event loop of the client's request. */
     abstract static sealed class LiveReader permits LongPoll, FeedStream {
 
         final UUID projectId;
@@ -213,7 +209,6 @@ class LiveFeed {
         }
     }
 
-    /** Waits until its page has a record or its time is up. */
     private static final class LongPoll extends LiveReader {
 
         private final UniEmitter<? super FeedPage> answer;

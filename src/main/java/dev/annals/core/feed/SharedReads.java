@@ -115,7 +115,7 @@ final class SharedReads {
             return page.records().isEmpty() ? 0 : (int) Math.min(Integer.MAX_VALUE, 2 * page.answerAtMost());
         }
 
-        /** Each record's {@code id}, {@code event} and {@code data} have a line. */
+        /** One line each for {@code id}, {@code event} and {@code data}. */
         synchronized Buffer events() {
             if (events == null) {
                 events = makeEvents();

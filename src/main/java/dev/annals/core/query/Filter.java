@@ -112,11 +112,7 @@ public record Filter(
                 .bind("terms", condition == null ? null : condition.terms());
     }
 
-    /**
-     * Sets the bind {@code terms}.
-     *
-     * @param statement has a place for a condition on {@code r}
-     */
+    /** Sets the bind {@code terms} in a statement that has a place for a condition on {@code r}. */
     public static Binds of(Sql statement, Query query) {
         Condition condition = new Condition(query);
         return statement.narrowed(condition.sql()).bind("terms", condition.terms());

@@ -130,10 +130,7 @@ public sealed interface Query {
         }
     }
 
-    /**
-     * @param address any address in the network, in the text form that records show
-     * @param bits how many of its first bits count
-     */
+    /** @param address any address in the network, in the text form that records show */
     record Network(String address, int bits) implements Query {
 
         @Override

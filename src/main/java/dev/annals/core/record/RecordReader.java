@@ -37,13 +37,11 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 public final class RecordReader {
 
-    /** In one batch. */
     public static final int MAX_RECORDS = 1_000;
     /** Counted by {@link JsonText#countedBytes}, from the opening to the closing brace. */
     public static final int MAX_RECORD_BYTES = 65_535;
     /** An escape has up to six bytes for one. */
     public static final int MAX_SENT_BYTES = 6 * MAX_RECORD_BYTES;
-    /** In one problem. */
     public static final int MAX_ERRORS = 100;
 
     private static final int MAX_MESSAGE_LENGTH = 200;

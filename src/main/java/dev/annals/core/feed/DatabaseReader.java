@@ -467,7 +467,6 @@ public class DatabaseReader implements FeedReader {
             last = place;
         }
 
-        /** Requires that the first place is the cursor's. */
         void check(Cursor cursor) {
             requireUnexpired(cursor, horizon);
             requireStillThere(

@@ -89,7 +89,6 @@ public class FeedLinks {
         return url.toString();
     }
 
-    /** With the filters of the request. */
     public String pollMore(HttpServerRequest request, UriInfo uri, Cursor cursor) {
         return page(base(request), uri, cursor.toString(), false).toString();
     }

@@ -59,7 +59,6 @@ public record FeedPage(
         private static final RecordRow.Columns LARGE_COLUMNS = new RecordRow.Columns();
 
         private final @Nullable Reservation held;
-        /** Bytes for the whole page. */
         private final long memory;
 
         private int maxBytes;

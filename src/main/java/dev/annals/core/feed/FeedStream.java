@@ -57,7 +57,6 @@ final class FeedStream extends LiveFeed.LiveReader {
     private int eventBytes;
 
     private @Nullable Reservation held;
-    /** Whether the feed has more than the last page, and when the last read began. */
     private boolean more;
 
     private long readAt;
@@ -78,7 +77,6 @@ final class FeedStream extends LiveFeed.LiveReader {
         this.idle = idle;
         this.answer = answer;
         this.memory = memory;
-        // Called when the stream has ended or the client has gone.
         answer.onTermination(this::end);
     }
 

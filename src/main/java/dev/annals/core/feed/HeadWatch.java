@@ -82,7 +82,6 @@ public class HeadWatch {
         metrics.gauge("annals.live.streams", streams);
     }
 
-    /** Each kind of client has limits of its own. */
     enum Kind {
         LONG_POLL,
         STREAM

@@ -220,7 +220,6 @@ class LiveFeed {
             super(Kind.LONG_POLL, request, feed);
             this.answer = answer;
             this.timer = context.owner().setTimer(wait.toMillis(), up -> handleStop());
-            // Called when the answer is given or the client has gone.
             answer.onTermination(this::end);
         }
 

@@ -49,7 +49,6 @@ final class SharedReads {
     private final MemoryBudget memory;
     private final Context context;
     private final Timer timer;
-    /** The newest read of each page that has not ended. */
     private final Map<Key, Read> latest = new HashMap<>();
 
     private final Queue<Read> queue = new ArrayDeque<>();

@@ -21,7 +21,7 @@ public final class StartSettings {
     }
 
     /**
-     * Unlike {@code ConfigProvider}, which in a native executable returns the settings of the build until Quarkus has started.
+     * Unlike this, {@code ConfigProvider} returns the settings of the build in a native executable until Quarkus has started.
      *
      * @throws IllegalArgumentException if the database's URL cannot be used
      */

@@ -16,7 +16,7 @@ public final class DatabaseFailure {
 
     private DatabaseFailure() {}
 
-    /** Repeats a read after a transient failure. Fails with {@link DatabaseUnavailableException} in the end. */
+    /** Repeats a read after transient failures; fails with {@link DatabaseUnavailableException}. */
     public static <T> Uni<T> retried(Uni<T> read) {
         return told(read.onFailure(DatabaseFailure::isTransient)
                 .retry()
@@ -50,7 +50,7 @@ public final class DatabaseFailure {
                 .transform(DatabaseUnavailableException::new);
     }
 
-    /** The wait before the next try: {@code first} if {@code tries} is 0, then doubled up to {@code longest}. */
+    /** {@code first} if {@code tries} is 0; doubles with each try. */
     public static Duration backOff(Duration first, Duration longest, int tries) {
         long millis = Math.min(longest.toMillis(), first.toMillis() << Math.min(tries, 16));
         return Duration.ofMillis(Math.max(1, millis));

@@ -39,7 +39,7 @@ import org.jboss.logging.Logger;
 final class DatabasePath {
 
     private static final Duration PATIENCE = Duration.ofSeconds(3);
-    /** The longest time that a part of a statement or an answer takes on the network. */
+    /** The longest time of a part of a statement or an answer on the network. */
     private static final Duration ON_THE_WAY = Duration.ofSeconds(2);
 
     private static final Sql FIND_WORKING_SESSIONS = Sql.named("kernel/database/find_working_sessions");
@@ -191,7 +191,7 @@ final class DatabasePath {
                 .map(rows -> {
                     Row row = rows.iterator().next();
                     List<Integer> working = List.of(row.getArrayOfIntegers("working"));
-                    // A proxy may have connected to another server, which does not know these sessions.
+                    // A proxy may have led to another server, which does not know these sessions.
                     return waiting.stream()
                             .filter(each -> backend(each).started == row.getLong("started")
                                     && !working.contains(backend(each).process))

@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
 public record DatabaseUrl(
         String user, String password, List<Server> servers, String database, Map<String, String> parameters) {
 
-    /** @param host a name, an IPv4 address, or an IPv6 address without brackets */
+    /** @param host an IPv6 address has no brackets */
     public record Server(String host, int port) {
 
         @Override
@@ -258,7 +258,7 @@ public record DatabaseUrl(
     }
 
     private static String decode(String text) {
-        // URLDecoder turns a plus sign into a space. java.net.URI has checked the escapes.
+        // URLDecoder turns a plus sign into a space.
         String decoded = URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
         if (decoded.indexOf('\0') >= 0) {
             throw refused("it contains %00");
@@ -310,7 +310,7 @@ public record DatabaseUrl(
                 && !List.of("disable", "allow", "prefer").contains(sslMode());
     }
 
-    /** The PEM file of the trusted certificate authority. */
+    /** A PEM file. */
     public Optional<String> sslRootCertificate() {
         return Optional.ofNullable(parameters.get("sslrootcert"));
     }

@@ -19,7 +19,7 @@ public final class PeriodicTask {
     private volatile boolean stopped;
 
     /**
-     * @param task runs again at once if its result is true
+     * @param task true runs it again at once
      * @param interval from the end of a run to the next one
      * @param retryDelay added to the interval after a failure
      * @param subject of the log line, such as "Streams"
@@ -33,7 +33,7 @@ public final class PeriodicTask {
         this.subject = subject;
     }
 
-    /** A multiple of the time since {@code began}, which is by {@link System#nanoTime}. */
+    /** A multiple of the time since {@code began}, by {@link System#nanoTime}. */
     public static Duration pause(int times, long began, Duration longest) {
         Duration pause = Duration.ofNanos(times * (System.nanoTime() - began));
         // Timers have a minimum.

@@ -244,7 +244,7 @@ public class ServicePool implements PgPoolCreator {
         options.addProperty("role", Session.ROLE);
         options.addProperty("application_name", "annals");
         timeLimits(lockTimeout).forEach((name, limit) -> options.addProperty(name, milliseconds(limit)));
-        // The server ends the session and its locks if the service vanishes.
+        // If the service vanishes, its locks must end.
         options.addProperty("tcp_keepalives_idle", "10");
         options.addProperty("tcp_keepalives_interval", "5");
         options.addProperty("tcp_keepalives_count", "3");

@@ -3,7 +3,7 @@ package dev.annals.kernel.guid;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** A GUID as RFC 9562 writes it: 32 hexadecimal digits, of either case, in groups of 8, 4, 4, 4 and 12. */
+/** A GUID as RFC 9562 writes it, in either case. */
 public final class CanonicalGuid {
 
     private static final int LENGTH = 36;

@@ -14,8 +14,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Layout: 48 bits of Unix milliseconds, 4 bits of version, 12 bits of sub-millisecond fraction (RFC 9562, section 6.2, method
  * 3), 2 bits of variant, and 62 bits of the {@link SipHash} of the time under a secret key, so that no key can be guessed.
  *
- * <p>The 60 bits of time are the <em>tick</em>: 1/4096 ms. A key takes the next tick, or the clock's if that is later. More than
- * 4,096,000 keys per second run ahead of the clock.
+ * <p>A <em>tick</em> is 1/4096 ms. A key takes the next tick, or the clock's if that is later. Keys run ahead of a clock that
+ * jumps back, and above 4,096,000 keys per second.
  */
 @Singleton
 public final class SequentialGuid {

@@ -73,11 +73,10 @@ public final class AnswerDeadline {
 
     private void watch(ChannelHandlerContext client) {
         if (client.isRemoved() || !(client.channel().remoteAddress() instanceof InetSocketAddress database)) {
-            // It is closed already.
             return;
         }
         Channel channel = client.channel();
-        // Probes detect whether the other end of an idle connection still exists.
+        // Probes detect that the other end of an idle connection is gone.
         channel.config().setOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEPALIVE_IDLE_SECONDS);
         channel.config()
                 .setOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEPALIVE_INTERVAL_SECONDS);
@@ -212,7 +211,7 @@ public final class AnswerDeadline {
         private volatile @Nullable Object session;
         private int underWay;
         private volatile boolean waits;
-        /** The time at which the first statement became the first. */
+        /** When the first statement became the first. */
         private volatile long since;
 
         /** The time of the last bytes, even of a part of an answer. */
@@ -284,7 +283,7 @@ public final class AnswerDeadline {
             }
         }
 
-        // One timer at a time, whatever the number of statements.
+        // One timer for all statements.
         private void lookAfter(long nanos, ChannelHandlerContext context) {
             look = context.executor().schedule(() -> look(context), nanos, TimeUnit.NANOSECONDS);
         }

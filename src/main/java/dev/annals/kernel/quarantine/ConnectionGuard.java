@@ -232,7 +232,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     private static final class Unsent {
         private long bytes;
         private long messages;
-        /** Of the first message. A file is one message, and its bytes do not count. */
+        /** The first message's. A file is one message, and its bytes do not count. */
         private long progress;
 
         private long changed;

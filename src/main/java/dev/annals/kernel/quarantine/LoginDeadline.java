@@ -10,8 +10,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a connection to a database whose login takes too long: Vert.x hides the connection until then. {@link AnswerDeadline}
- * replaces this handler.
+ * Closes a connection to a database whose login takes too long. Vert.x hides a connection until its login is over; then {@link
+ * AnswerDeadline} removes this handler.
  */
 // Other handlers see the outcome of a close or a write.
 @SuppressWarnings("FutureReturnValueIgnored")

@@ -43,7 +43,7 @@ final class PostgresGuard extends ChannelDuplexHandler {
     private static final String EXPECTED = NOTICES + AUTHENTICATION + COLUMNS + "KEZDC123nt";
 
     private static final int SASL_CONTINUE = 11;
-    /** bool, int8, int2, int4, text, bpchar, varchar, uuid, void (pg_type): they announce no size. */
+    /** bool, int8, int2, int4, text, bpchar, varchar, uuid, void (pg_type); no arrays. */
     private static final Set<Integer> TYPES = Set.of(16, 20, 21, 23, 25, 1042, 1043, 2950, 2278);
 
     private final Predicate<byte[]> scram;

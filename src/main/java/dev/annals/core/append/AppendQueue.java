@@ -125,7 +125,6 @@ final class AppendQueue {
     private final Map<Key, Queue> queues = new HashMap<>();
     private final ArrayDeque<Key> ready = new ArrayDeque<>();
     private final ArrayDeque<Key> readyForOwn = new ArrayDeque<>();
-    /** Batches of single queues, after a shared batch failed. */
     private final ArrayDeque<Batch> toTryAlone = new ArrayDeque<>();
 
     private final Cooldowns cooldowns;
@@ -284,7 +283,7 @@ final class AppendQueue {
                 .with(outcomes -> end(batch, 0, outcomes), failure -> fail(batch, 0, failure));
     }
 
-    /** If it is not known which queues failed, tries each alone. */
+    /** Tries each queue alone if it is not known which ones failed. */
     private void split(Batch batch, NotSharedException failure) {
         Map<Key, Batch> byQueue = batch.byQueue();
         Set<Key> left = byQueue.size() == 1 ? byQueue.keySet() : failure.left();
@@ -340,8 +339,8 @@ final class AppendQueue {
     }
 
     /**
-     * Queues with a request that made a batch fail. They share no batch for a second, and twice as long each time that this
-     * happens again soon, up to a minute, so that they cost other projects little.
+     * Queues with a request that made a batch fail. They share no batch for a second, or for twice as long each time that this
+     * happens again soon, up to a minute: they must cost other projects little.
      */
     static final class Cooldowns {
 

@@ -158,7 +158,7 @@ class AppendStore implements AppendQueue.Store {
                 .with((inserted, places) -> Tuple2.of(inserted.iterator().next(), places)));
     }
 
-    /** Stores the requests of one queue that can be stored, in one transaction, and notes the failures of the others. */
+    /** Stores the requests that can be stored, in one transaction, and notes the failures of the others. */
     Uni<Void> storeEach(List<AppendRequest> requests) {
         return storeEach(pool, requests);
     }
@@ -200,7 +200,7 @@ class AppendStore implements AppendQueue.Store {
         }
     }
 
-    /** Ends the requests of one queue with an id that an open transaction holds. Never fails. */
+    /** Ends the requests with an id that an open transaction holds. Never fails. */
     Uni<Void> endWithHeldIds(List<AppendRequest> requests) {
         List<Integer> numbers = new ArrayList<>();
         List<UUID> ids = new ArrayList<>();
@@ -227,10 +227,7 @@ class AppendStore implements AppendQueue.Store {
                 .replaceWithVoid();
     }
 
-    /**
-     * Reads the records with the ids of these requests. If a record has other content, only its id is kept: it may be a
-     * thousand times as large.
-     */
+    /** If a stored record has other content, only its id is kept: it may be a thousand times as large. */
     Uni<Map<UUID, StoredRecord>> findStored(UUID projectId, List<AppendRequest> requests) {
         Map<UUID, List<AuditRecord>> sent = requests.stream()
                 .flatMap(request -> request.missing().stream())
@@ -283,7 +280,7 @@ class AppendStore implements AppendQueue.Store {
         return pools.hasSeenPrimary();
     }
 
-    /** The connections for shared batches, whose transactions wait for no lock for long. */
+    /** Their transactions wait for no lock for long. */
     private synchronized Pool writers() {
         if (writers == null) {
             writers = pools.openForWriters(config.writers(), bounds.lockTimeout());

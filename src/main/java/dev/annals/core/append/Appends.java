@@ -31,7 +31,7 @@ import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 
-/** Appends the records of REST, CloudEvents and OTLP by one queue, and answers requests with one record or a batch. */
+/** Appends the records of REST, CloudEvents and OTLP by one queue. */
 @Singleton
 public class Appends {
 
@@ -78,8 +78,7 @@ public class Appends {
             boolean batch) {}
 
     /**
-     * The records of a body, each id once.
-     *
+     * @param records each id once
      * @param places the index in {@code records} of each record of the body
      */
     private record Distinct(List<AuditRecord> records, List<Integer> places) {
@@ -126,8 +125,7 @@ public class Appends {
      *
      * @param records with ids that differ
      * @param bytes about their length as JSON
-     * @return the problems of the others, by their index. Fails with a problem if no records are accepted now; some may have
-     *     been stored then
+     * @return the problems of the others, by their index. Fails if no records are accepted now; some may have been stored then
      */
     public Uni<Map<Integer, Problem>> appendEach(Caller caller, String via, List<AuditRecord> records, long bytes) {
         List<Placed> all = new ArrayList<>(records.size());
@@ -181,7 +179,7 @@ public class Appends {
                 refused.put(placed.get(0).index(), rejected.problem());
                 return List.of();
             }
-            // The database does not name the record that it refuses. Halving stores all others.
+            // The database does not name the record that it refuses.
             int half = placed.size() / 2;
             return List.of(placed.subList(0, half), placed.subList(half, placed.size()));
         }

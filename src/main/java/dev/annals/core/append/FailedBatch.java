@@ -45,7 +45,6 @@ final class FailedBatch {
     private final AppendStore store;
     private final UUID projectId;
     private final boolean numbered;
-    /** Those without an outcome. */
     private List<AppendRequest> requests;
     /** Attempts that brought no request further. */
     private int attempts;
@@ -64,11 +63,8 @@ final class FailedBatch {
         ID_HELD,
         /** A stored record has one of the ids. */
         ID_EXISTS,
-        /** A sequence has no number left. */
         NO_NUMBER,
-        /** The project accepts no more records. */
         CLOSED,
-        /** The database refuses a value. */
         REFUSED,
         /** Another attempt does not help. */
         FATAL;
@@ -118,7 +114,7 @@ final class FailedBatch {
         }
     }
 
-    /** Returns a function that gives the last stored requests their outcomes. */
+    /** A function that gives the last stored requests their outcomes. */
     Uni<Runnable> write() {
         requests = AppendRequest.open(requests);
         if (requests.isEmpty()) {
@@ -152,7 +148,6 @@ final class FailedBatch {
         });
     }
 
-    /** Returns the result of {@link #write}. */
     Uni<Runnable> writeAfter(Throwable failure) {
         requests = AppendRequest.open(requests);
         if (requests.isEmpty()) {

@@ -208,7 +208,7 @@ final class NdjsonUpload {
                 && (inFlight.isEmpty() || inFlight.get(0).numbered == batch.numbered);
     }
 
-    /** False if the limits are used up. If the wait would take too long, the upload fails. */
+    /** False if the limits are used up. The upload fails if the wait would take too long. */
     private boolean isItsTurn(Batch batch) {
         if (batch.counted) {
             return true;
@@ -269,7 +269,6 @@ final class NdjsonUpload {
             if (half == 0) {
                 summary.refuse(batch.firstLine(), rejected.problem());
             } else {
-                // The database does not say which record it refuses.
                 waitAgain(batch, place -> place < half);
                 waitAgain(batch, place -> place >= half);
             }
@@ -347,7 +346,6 @@ final class NdjsonUpload {
         final Set<UUID> ids = new HashSet<>();
         boolean numbered;
         boolean counted;
-        /** About the memory that the records take. */
         long bytes;
 
         void add(AuditRecord record, long line, int length) {

@@ -9,7 +9,7 @@ final class AsciiJson {
 
     private AsciiJson() {}
 
-    /** Returns equal JSON. Outside of strings, JSON has no characters but ASCII, and its control characters are white space. */
+    /** Outside of strings, JSON has no characters but ASCII, and its control characters are white space. */
     static String of(String json) {
         StringBuilder out = new StringBuilder(json.length() + 16);
         for (int i = 0; i < json.length(); i++) {

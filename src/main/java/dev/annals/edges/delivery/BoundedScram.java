@@ -16,9 +16,8 @@ import javax.security.sasl.SaslException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * SCRAM logins in which the server may ask for at most {@value #MAX_ITERATIONS} iterations. Kafka's client computes as many as it is
- * asked for, up to two billion, on a thread that cannot be stopped. This provider precedes the client's own in Java's list, checks each
- * message, and delegates to that one.
+ * SCRAM logins in which the server may ask for at most {@value #MAX_ITERATIONS} iterations. Kafka's client computes up to two billion, on a
+ * thread that cannot be stopped. This provider precedes the client's own, checks each message, and delegates to it.
  */
 final class BoundedScram extends Provider {
 
@@ -31,7 +30,7 @@ final class BoundedScram extends Provider {
     private static final String NAME = "AnnalsBoundedScram";
     private static final String TYPE = "SaslClientFactory";
     private static final List<String> MECHANISMS = List.of("SCRAM-SHA-256", "SCRAM-SHA-512");
-    /** As in RFC 5802's server-first-message. */
+    /** RFC 5802, server-first-message. */
     private static final Pattern ITERATIONS = Pattern.compile("(?:^|,)i=([^,]*)");
 
     private static final Pattern BOUNDED = Pattern.compile("[0-9]{1,7}");
@@ -48,12 +47,11 @@ final class BoundedScram extends Provider {
         }
     }
 
-    /** Installs the provider once. */
     static void install() {
         Security.insertProviderAt(new BoundedScram(), 1);
     }
 
-    /** Whether a server's message asks for an allowed number of iterations, or for none. */
+    /** True also for a message that asks for no iterations. */
     static boolean isBounded(byte[] message) {
         Matcher iterations = ITERATIONS.matcher(new String(message, StandardCharsets.UTF_8));
         while (iterations.find()) {

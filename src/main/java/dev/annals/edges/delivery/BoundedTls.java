@@ -19,9 +19,8 @@ final class BoundedTls extends SSLEngine {
     private static final int SIZE_BYTES = 4;
 
     private final SSLEngine engine;
-    /** The bytes of the size that have been read. */
     private int sizeBytes;
-    /** The size as far as it has been read; then the bytes of the answer that are missing. */
+    /** The size as far as it has been read; then the missing bytes of the answer. */
     private int size;
 
     BoundedTls(SSLEngine engine) {

@@ -10,8 +10,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record as one line of ArcSight's Common Event Format, version 0: header and extension. Values are cut to the length that its
- * dictionary of extensions allows. Longer metadata are left out.
+ * A record as one line of ArcSight's Common Event Format, version 0. Values are cut to the lengths of its dictionary of extensions. Longer
+ * metadata are left out.
  */
 final class CefEvent {
 

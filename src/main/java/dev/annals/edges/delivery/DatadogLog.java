@@ -51,7 +51,7 @@ final class DatadogLog {
         json.writeRaw('\n');
     }
 
-    /** The outcome of an answer. Only a status about the data refuses the batch. A wrong key is no fault of the records. */
+    /** Only a status about the data refuses the batch. A wrong key is no fault of the records. */
     static Sink.Outcome outcome(HttpExchange.Answer answer) {
         return switch (answer.status()) {
             case 202 -> new Sink.Outcome.Delivered(answer.text());

@@ -33,7 +33,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class HttpExchange {
 
-    /** The part of an answer that is read. */
     private static final int MAX_ANSWER_BYTES = 65_536;
 
     private static final Pattern SECONDS = Pattern.compile("[0-9]{1,9}");
@@ -49,43 +48,31 @@ final class HttpExchange {
         this.limit = limit;
     }
 
-    /**
-     * A request.
-     *
-     * @param url of the scheme https, or http
-     */
     record Request(HttpMethod method, URI url, Map<String, String> headers, Buffer body) {}
 
-    /**
-     * An answer.
-     *
-     * @param body at most its first 65,536 bytes
-     */
+    /** @param body at most its first 65,536 bytes */
     record Answer(int status, MultiMap headers, Buffer body) {
 
-        /** Whether the same request may succeed later: 408, 425, 429 and 5xx. */
+        /** Whether the same request may succeed later. */
         boolean isTemporary() {
             return status / 100 == 5 || status == 408 || status == 425 || status == 429;
         }
 
-        /** The status, for people. */
         String text() {
             return "It answered with HTTP status " + status + "."
                     + (status / 100 == 3 ? " Redirects are not followed." : "");
         }
 
-        /** The outcome of an answer other than 2xx. 410 wants nothing any more; the others refuse the batch, or are temporary. */
+        /** The outcome of an answer other than 2xx. After 410 the sink wants nothing any more. */
         Sink.Outcome outcome() {
             return isTemporary() ? failed() : new Sink.Outcome.Refused(text(), status == 410);
         }
 
-        /** The outcome of a temporary failure. */
         Sink.Outcome.Failed failed() {
             return new Sink.Outcome.Failed(text(), retryAfter(headers.get("Retry-After")));
         }
     }
 
-    /** Checks the URL of a request. */
     static void check(String url, BiConsumer<String, String> wrong) {
         URI uri = uri(url);
         if (uri == null
@@ -105,19 +92,18 @@ final class HttpExchange {
         }
     }
 
-    /** The host of a URL, without brackets. */
     static String host(URI url) {
         String host = url.getHost();
         return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
     }
 
-    /** The value of the header Host: an IPv6 address has brackets, and the scheme's default port is left out. */
+    /** The value of the header Host: with the brackets of an IPv6 address, without the scheme's default port. */
     static String authority(URI url) {
         int port = url.getPort();
         return port < 0 || port == (isTls(url) ? 443 : 80) ? url.getHost() : url.getHost() + ":" + port;
     }
 
-    /** Sends a request. Fails without an answer in time; {@link #explain} gives the reason. */
+    /** Fails if no answer arrives in time; {@link #explain} gives the reason. */
     Uni<Answer> send(Request asked) {
         return targets.resolve(host(asked.url()), isTls(asked.url()))
                 .chain(address -> Uni.createFrom().<Answer>emitter(emitter -> send(address, asked, emitter)))
@@ -157,10 +143,7 @@ final class HttpExchange {
         });
     }
 
-    /**
-     * A request in flight. Once its caller has given up, nothing more of it may be sent: the next batch may have been delivered
-     * meanwhile, and this one would arrive after it.
-     */
+    /** A request in flight. Once its caller has given up, nothing more of it may be sent: it would arrive after the next batch. */
     private static final class PendingRequest {
 
         private @Nullable HttpClientRequest request;
@@ -180,7 +163,7 @@ final class HttpExchange {
             isAnswered = true;
         }
 
-        /** Closes the connection unless the answer is complete: another request could not use it. */
+        /** Closes the connection of an incomplete answer: another request could not use it. */
         synchronized void end() {
             isOver = true;
             if (request != null && !isAnswered) {
@@ -223,7 +206,7 @@ final class HttpExchange {
         }
     }
 
-    /** The reason why a request has no answer, for people. */
+    /** The reason for people why a request has no answer. */
     String explain(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause() == cause ? null : cause.getCause()) {
             if (cause instanceof Targets.RefusedTargetException refused) {

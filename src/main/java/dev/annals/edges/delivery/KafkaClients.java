@@ -33,9 +33,9 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes clients of Kafka that connect only where {@link Targets} allows. The brokers of the URL are resolved here. They name other
- * brokers, which the client resolves itself: over TLS, {@link Tls} checks each connection before a byte is sent. Without TLS the client
- * has no such hook, so the settings must name the brokers' addresses.
+ * Makes clients of Kafka that connect only where {@link Targets} allows. The client itself resolves brokers that other brokers name: over
+ * TLS, {@link Tls} checks each connection before a byte is sent. Without TLS no such hook exists, so the settings must name the brokers'
+ * addresses.
  */
 final class KafkaClients {
 
@@ -49,7 +49,7 @@ final class KafkaClients {
     private final int millis;
     private final int batchBytes;
     private final int memoryBytes;
-    /** The hosts of the URL, by the address and the port that the client gets. */
+    /** The hosts of the URL, by the address and port that the client gets. */
     private final Map<String, String> hosts = new ConcurrentHashMap<>();
 
     private volatile @Nullable String refusal;
@@ -58,7 +58,7 @@ final class KafkaClients {
      * @param login {@code user:password}; empty without one
      * @param limit for each request
      * @param batchBytes the most bytes sent at a time
-     * @param memoryBytes the most bytes that wait to be sent
+     * @param memoryBytes the most bytes that wait
      */
     KafkaClients(KafkaUrl url, String login, Targets targets, Duration limit, int batchBytes, int memoryBytes) {
         this.url = url;
@@ -76,7 +76,7 @@ final class KafkaClients {
     }
 
     /**
-     * Makes a producer, which is not connected yet. Blocks while it resolves the brokers.
+     * The producer is not connected yet. Blocks while it resolves the brokers.
      *
      * @throws UnknownHostException if no broker of the URL has an address
      * @throws Targets.RefusedTargetException if no sink may be at one of them
@@ -95,7 +95,7 @@ final class KafkaClients {
         return new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
     }
 
-    /** As {@link #producer}, for requests about a group's offsets. */
+    /** For requests about a group's offsets; otherwise as {@link #producer}. */
     Admin admin(String name) throws UnknownHostException {
         Map<String, Object> settings = settings(name);
         settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, millis);
@@ -131,7 +131,7 @@ final class KafkaClients {
         return url.tls() ? SecurityProtocol.SASL_SSL : SecurityProtocol.SASL_PLAINTEXT;
     }
 
-    /** The setting of a login. Within quotes, the client's parser treats only quotes and backslashes specially. */
+    /** Within quotes, the client's parser treats only quotes and backslashes specially. */
     static String jaas(String mechanism, String login) {
         int colon = login.indexOf(':');
         Class<?> module = mechanism.equals("PLAIN") ? PlainLoginModule.class : ScramLoginModule.class;
@@ -143,7 +143,7 @@ final class KafkaClients {
         return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
     }
 
-    /** The addresses of the URL's brokers. One broker that can be resolved suffices. */
+    /** One broker that can be resolved suffices. */
     private List<String> servers() throws UnknownHostException {
         List<String> servers = new ArrayList<>();
         UnknownHostException unknown = null;
@@ -171,9 +171,7 @@ final class KafkaClients {
     }
 
     /**
-     * The TLS engine of a connection to a broker.
-     *
-     * @param host an address from {@link #servers}, or a name or an address that a broker has named
+     * @param host an address from {@link #servers}, or what a broker has named
      * @throws KafkaException if no sink may be at the host
      */
     SSLEngine engine(String host, int port) {
@@ -193,11 +191,10 @@ final class KafkaClients {
         }
     }
 
-    /** The hook in Kafka's client, which makes this class by its name and asks it for an engine before each connection. */
+    /** Kafka's client makes this class by its name and asks it for an engine before each connection. */
     @RegisterForReflection
     public static final class Tls implements SslEngineFactory {
 
-        /** The setting that holds the {@link KafkaClients}. */
         static final String CLIENTS = "annals.clients";
 
         private @Nullable KafkaClients clients;

@@ -54,10 +54,10 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A topic of Kafka. Each batch is one transaction there: its records, with the project's id as key, and the cursor after them, stored as
- * the offset of a consumer group without members. A turn begins by taking over the stream's {@code transactional.id}. This aborts the
- * transaction of an earlier instance and fences it, and only then the cursor is read. Consumers of committed records therefore get each
- * record exactly once.
+ * A topic of Kafka. Each batch is one transaction: its records, with the project's id as key, and the cursor after them, stored as the
+ * offset of a consumer group without members. A turn first takes over the stream's {@code transactional.id}, which aborts the transaction
+ * of an earlier instance and fences it. Only then it reads the cursor. Consumers of committed records therefore get each record exactly
+ * once.
  *
  * <p>Kafka's client blocks. Each turn has a thread of its own, which is interrupted when the turn ends.
  */
@@ -80,7 +80,6 @@ final class KafkaSink implements Sink {
     private final ExecutorService thread;
     private @Nullable Producer<byte[], byte[]> producer;
     private boolean isClosed;
-    /** Whether the stream was rewound after its lease was given. */
     private volatile boolean isRewound;
 
     KafkaSink(NamedStream stream, String login, Targets targets, Vertx vertx, DeliveryConfig config) {
@@ -141,7 +140,7 @@ final class KafkaSink implements Sink {
         });
     }
 
-    /** Takes over a producer. If the sink was closed meanwhile, the producer is closed, too. */
+    /** If the sink was closed meanwhile, the producer is closed, too. */
     private synchronized Producer<byte[], byte[]> adopt(Producer<byte[], byte[]> opened) {
         producer = opened;
         if (isClosed) {
@@ -278,7 +277,7 @@ final class KafkaSink implements Sink {
         }
     }
 
-    /** The outcome of a failure. Texts of a broker are not shown. */
+    /** Texts of a broker are not shown. */
     private Outcome outcome(Throwable failure, Batch batch) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             if (cause instanceof ProducerFencedException

@@ -13,10 +13,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The URL of a topic: {@code kafka://broker:9092,other:9092/topic}, with {@code ?sasl=…} if the brokers want a login, and {@code
- * ?tls=false} if they have no certificate.
+ * The URL of a topic: {@code kafka://broker:9092,other:9092/topic}, with {@code ?sasl=…} for a login, and {@code ?tls=false} for brokers
+ * without a certificate.
  *
- * @param brokers some brokers of the cluster, unresolved; they name the others
+ * @param brokers unresolved; they name the others
  * @param mechanism of SASL, by its name in Kafka; null without a login
  */
 record KafkaUrl(
@@ -85,7 +85,6 @@ record KafkaUrl(
         return brokers;
     }
 
-    /** As {@link SinkType#check}. */
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         boolean login;
         try {

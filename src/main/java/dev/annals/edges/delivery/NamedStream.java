@@ -11,11 +11,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A stream, with its progress in one feed or in all feeds that it follows.
  *
- * @param ownerId the project that owns the stream
  * @param projectId the project of the feed; the owner for a stream as a whole
- * @param allProjects whether it follows the feeds of all projects, not only its owner's
- * @param url of the sink; without a secret
- * @param secret of the sink, encrypted; null if it has none
+ * @param url without a secret
+ * @param secret encrypted; null if the sink has none
  * @param filter a JSON object: filters by their names
  * @param deadLetters whether the stream skips a record that the sink refuses for good; otherwise it stops there
  * @param maxRefusals the number of refusals after which a record is refused for good
@@ -44,13 +42,10 @@ record NamedStream(
     static final String STOP = "stop";
 
     /**
-     * The progress of a stream.
-     *
      * @param rewinds how often a request has set the cursor
      * @param epoch of the newest lease
      * @param failures since the last success
      * @param refusals the failures in which the sink refused the records
-     * @param leased whether an instance delivers it now
      * @param lag the number of records after the cursor
      */
     record Progress(
@@ -106,7 +101,6 @@ record NamedStream(
                 row.getLong("lag"));
     }
 
-    /** The state in the API. */
     String state() {
         if (stoppedAt != null) {
             return "stopped";
@@ -141,7 +135,6 @@ record NamedStream(
         json.writeEndObject();
     }
 
-    /** Writes the progress in the feed of one project. */
     void writeFeed(JsonGenerator json) throws IOException {
         json.writeStartObject();
         json.writeStringField("project_id", projectId.toString());

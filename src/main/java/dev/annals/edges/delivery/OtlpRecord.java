@@ -123,7 +123,7 @@ final class OtlpRecord {
         }
     }
 
-    /** Writes the parser's current value. The recursion is bounded, because records limit how deeply metadata are nested. */
+    /** The recursion is bounded, because records limit how deeply metadata are nested. */
     private static void value(JsonParser from, JsonGenerator json) throws IOException {
         json.writeStartObject();
         switch (from.currentToken()) {

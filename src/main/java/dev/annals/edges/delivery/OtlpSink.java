@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A receiver of logs by OTLP over HTTP, in JSON: each batch is one request with one resource, the service and the project. The secret
- * contains the headers that the receiver wants, one per line.
+ * contains the headers for the receiver, one per line.
  *
  * <p>An answer of 2xx acknowledges the batch, unless it counts rejected log records. It does not name them, so the batch is refused, and
  * its records are sent one at a time. Other answers mean what they mean for {@link WebhookSink}.
@@ -31,7 +31,6 @@ final class OtlpSink implements Sink {
     private static final int SHOWN_CHARACTERS = 512;
     private static final Pattern HEADER =
             Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):[ \\t]*([!-~]([ -~]*[!-~])?)");
-    /** Headers that the request sets itself. */
     private static final Set<String> OWN = Set.of(
             "host",
             "content-type",
@@ -50,7 +49,6 @@ final class OtlpSink implements Sink {
     private final Map<String, String> headers;
     private final Buffer head;
 
-    /** @param secret headers; empty if there are none */
     OtlpSink(NamedStream stream, String secret, HttpExchange http) {
         this.url = URI.create(stream.url());
         this.http = http;
@@ -59,7 +57,6 @@ final class OtlpSink implements Sink {
         this.head = head(stream);
     }
 
-    /** As {@link SinkType#check}. */
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         HttpExchange.check(url, wrong);
         if (secret != null) {

@@ -28,9 +28,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Two tables in another database, {@code annals_record} and {@code annals_cursor}. One transaction there writes the records of a batch
- * and the cursor after them, and only if the stored cursor is the one before them. Each record is therefore stored exactly once, even if
- * an instance dies after that commit, or if two instances believe that they hold the lease.
+ * Two tables in another database, {@code annals_record} and {@code annals_cursor}. One transaction there writes a batch and the cursor
+ * after it, and only if the stored cursor is the one before it. Each record is therefore stored exactly once, even if an instance dies
+ * after that commit, or if two instances believe that they hold the lease.
  */
 final class PostgresSink implements Sink {
 
@@ -63,7 +63,6 @@ final class PostgresSink implements Sink {
         this.deadline = new AnswerDeadline(limit.multipliedBy(2), limit.multipliedBy(2), late -> {});
     }
 
-    /** As {@link SinkType#check}. */
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         try {
             DatabaseUrl parsed = DatabaseUrl.parse(url);
@@ -81,7 +80,6 @@ final class PostgresSink implements Sink {
         }
     }
 
-    /** The host in a valid URL, without brackets. */
     static String host(String url) {
         String host = DatabaseUrl.parse(url).host();
         return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
@@ -116,7 +114,7 @@ final class PostgresSink implements Sink {
                         .onFailure(emitter::fail));
     }
 
-    /** Takes over a connection. If the sink was closed meanwhile, the connection is closed, too. */
+    /** If the sink was closed meanwhile, the connection is closed, too. */
     private synchronized SqlConnection adopt(PgConnection opened) {
         // Otherwise the driver logs notices and errors of the server, which may contain records.
         opened.noticeHandler(notice -> {}).exceptionHandler(failure -> {});
@@ -231,7 +229,7 @@ final class PostgresSink implements Sink {
         return bytes.toString(StandardCharsets.UTF_8);
     }
 
-    /** The outcome of a failure. Only the code is shown, because the server's message may contain parts of a record. */
+    /** Only the code is shown, because the server's message may contain parts of a record. */
     static Outcome outcome(Throwable failure, Batch batch) {
         if (failure instanceof PgException error) {
             String state = state(error);

@@ -29,7 +29,6 @@ final class S3Requests {
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC);
     private static final int DATE_LENGTH = 8;
-    /** The digest of an empty body. */
     private static final String NOTHING = hex(sha256(new byte[0]));
 
     private final HttpExchange http;
@@ -54,7 +53,7 @@ final class S3Requests {
     }
 
     /**
-     * Creates an object. The answer is 412 if the key exists.
+     * The answer is 412 if the key exists.
      *
      * @param digest SHA-256 of the body, in hexadecimal digits
      */
@@ -64,7 +63,6 @@ final class S3Requests {
         return send(HttpMethod.PUT, "/" + bucket + "/" + key, Map.of(), all, body, digest);
     }
 
-    /** Reads the metadata of an object. */
     Uni<HttpExchange.Answer> head(String key) {
         return send(HttpMethod.HEAD, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
     }
@@ -73,7 +71,7 @@ final class S3Requests {
         return send(HttpMethod.DELETE, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
     }
 
-    /** Lists keys with a prefix, in their order, after another key. */
+    /** Keys with a prefix, in their order, after another key. */
     Uni<HttpExchange.Answer> list(String prefix, String after, int most) {
         Map<String, String> query = new TreeMap<>(
                 Map.of("list-type", "2", "max-keys", Integer.toString(most), "prefix", prefix, "start-after", after));
@@ -129,7 +127,6 @@ final class S3Requests {
                 .replace("%7E", "~");
     }
 
-    /** As {@link HttpExchange#explain}. */
     String explain(Throwable failure) {
         return http.explain(failure);
     }

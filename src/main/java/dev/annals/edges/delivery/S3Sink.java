@@ -30,11 +30,11 @@ import org.jspecify.annotations.Nullable;
  * one object of a generation; a rewind begins the next generation.
  *
  * <p>The name of an object is the first sequence id after the object before it, and objects are never overwritten. The objects are
- * therefore a chain in which each link is written once. A second writer, which repeats a try or has taken over the stream, finds
- * the name taken, looks for the end of the chain and goes on there. The cursor in the service's database only tells where to begin to look.
+ * therefore a chain in which each link is written once. A second writer finds the name taken, looks for the end of the chain and goes on
+ * there. The cursor in the service's database only tells where to begin to look.
  *
  * <p>The comment in the head of the gzip file is JSON: the cursors before and after the records, the name and the digest of the previous
- * object, and the newest checkpoint of the project's log. Programs that read the records do not see it, but the digest covers it.
+ * object, and the newest checkpoint of the project's log. The digest covers it.
  */
 final class S3Sink implements Sink {
 
@@ -64,19 +64,13 @@ final class S3Sink implements Sink {
     private volatile @Nullable LastObject last;
 
     /**
-     * The last object of the chain.
-     *
      * @param name of the object, in its folder
      * @param digest SHA-256 of its bytes
      * @param cursor after its last record
      */
     private record LastObject(String name, String digest, Cursor cursor) {}
 
-    /**
-     * The bytes of an object.
-     *
-     * @param digest their SHA-256, in hexadecimal digits
-     */
+    /** @param digest SHA-256, in hexadecimal digits */
     private record Body(Buffer bytes, String digest) {
 
         static Body of(byte[] bytes) {
@@ -109,7 +103,6 @@ final class S3Sink implements Sink {
         return URI.create(url.substring(SCHEME.length()));
     }
 
-    /** As {@link SinkType#check}. */
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         URI uri = uri(url);
         if (uri == null
@@ -140,7 +133,6 @@ final class S3Sink implements Sink {
         }
     }
 
-    /** The host in a valid URL, without brackets. */
     static String host(String url) {
         return HttpExchange.host(endpoint(url));
     }
@@ -154,7 +146,7 @@ final class S3Sink implements Sink {
                 .fail();
     }
 
-    /** Finds the last object. Keys can only be listed forwards, so the search begins a little before the stream's cursor, then further back. */
+    /** Keys can only be listed forwards, so the search begins a little before the stream's cursor, then further back. */
     private Uni<@Nullable String> find(long near, long window) {
         long from = Math.max(0, near - window);
         return lastBehind(name(from), null)

@@ -15,23 +15,18 @@ import org.jspecify.annotations.Nullable;
 sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, KafkaSink, OtlpSink, SyslogSink, S3Sink {
 
     /**
-     * Records to deliver together, in the order of their feed. A batch without records only moves the cursor.
+     * Records in the order of their feed. A batch without records only moves the cursor.
      *
      * @param before the stream's cursor
      * @param after the stream's cursor after the delivery
      */
     record Batch(NamedStream stream, List<EncodedRecord> records, Cursor before, Cursor after) {}
 
-    /** The result of a delivery. */
     sealed interface Outcome {
 
         Outcome NOTHING = new Delivered("There was nothing to send.");
 
-        /**
-         * The sink has the whole batch.
-         *
-         * @param answer the sink's answer, for people
-         */
+        /** @param answer the sink's answer, for people */
         record Delivered(String answer) implements Outcome {
 
             static Delivered records(int count, String more) {
@@ -47,14 +42,10 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
          */
         record Failed(String why, @Nullable Duration after) implements Outcome {}
 
-        /**
-         * The sink refuses the batch.
-         *
-         * @param gone whether it takes nothing any more
-         */
+        /** @param gone whether the sink takes nothing any more */
         record Refused(String why, boolean gone) implements Outcome {}
 
-        /** The sink has another cursor than the stream, because another instance has delivered or the stream was rewound. */
+        /** The sink has another cursor than the stream: another instance has delivered, or the stream was rewound. */
         record Moved() implements Outcome {}
     }
 
@@ -70,19 +61,18 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
     }
 
     /**
-     * Returns the cursor after which to go on. A sink that stores no cursor returns the known one.
+     * The cursor after which to go on. A sink that stores no cursor returns the known one.
      *
-     * @param known the stream's cursor in the service's database
      * @return fails if the sink cannot be asked; {@link #explain} gives the reason
      */
     default Uni<Cursor> begin(Cursor known) {
         return Uni.createFrom().item(known);
     }
 
-    /** The reason of a failure, for people; without a secret. */
+    /** For people; without a secret. */
     String explain(Throwable failure);
 
-    /** Delivers a batch. Never fails, and ends within the time limit. */
+    /** Never fails, and ends within the time limit. */
     default Uni<Outcome> deliver(Batch batch) {
         return batch.records().isEmpty() ? Uni.createFrom().item(Outcome.NOTHING) : test(batch);
     }

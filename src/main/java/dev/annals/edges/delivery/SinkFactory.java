@@ -55,7 +55,7 @@ class SinkFactory {
     }
 
     /**
-     * Opens a stream's sink. The sink connects when it is used.
+     * The sink connects when it is used.
      *
      * @throws SinkSecrets.UnreadableSecretException if its secret cannot be decrypted
      */

@@ -27,7 +27,7 @@ class SinkLoops {
         this.vertx = ClientLoops.start(LOOPS, WORKERS, loginTime, BoundedScram::isBounded);
     }
 
-    /** Starts the loops with the service. Otherwise the first request for a sink would start them on its own event loop. */
+    /** Otherwise the first request for a sink would start the loops on its own event loop. */
     void start(@Observes StartupEvent event) {}
 
     Vertx vertx() {

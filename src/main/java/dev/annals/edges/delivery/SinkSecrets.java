@@ -113,11 +113,7 @@ class SinkSecrets {
                 + " openssl rand -hex 32 makes it.");
     }
 
-    /**
-     * Requires a key, without which no secret can be stored.
-     *
-     * @throws ProblemException {@code no-streams-key}
-     */
+    /** @throws ProblemException {@code no-streams-key} */
     void requireKey() {
         if (key == null) {
             throw new ProblemException(
@@ -172,7 +168,6 @@ class SinkSecrets {
         return cipher;
     }
 
-    /** The secret was encrypted with another key. */
     static final class UnreadableSecretException extends RuntimeException {
 
         private static final long serialVersionUID = 1;

@@ -11,20 +11,20 @@ import org.jspecify.annotations.Nullable;
 
 /** The types of sinks. A new type is also added to {@link Sink}, and to the constraint {@code stream_sink_type}. */
 enum SinkType {
-    /** An HTTPS endpoint: see {@link WebhookSink}. */
+    /** {@link WebhookSink} */
     WEBHOOK,
-    /** Two tables in another database: see {@link PostgresSink}. */
+    /** {@link PostgresSink} */
     POSTGRESQL,
-    /** A topic: see {@link KafkaSink}. */
+    /** {@link KafkaSink} */
     KAFKA,
-    /** A receiver of logs by OTLP over HTTP: see {@link OtlpSink}. */
+    /** {@link OtlpSink} */
     OTLP,
-    /** A syslog receiver: see {@link SyslogSink}. */
+    /** {@link SyslogSink} */
     SYSLOG,
-    /** Objects in an S3-compatible store: see {@link S3Sink}. */
+    /** {@link S3Sink} */
     S3;
 
-    /** The name in JSON and in the database. */
+    /** In JSON and in the database. */
     String text() {
         return name().toLowerCase(Locale.ROOT);
     }
@@ -33,16 +33,11 @@ enum SinkType {
         return Arrays.stream(values()).filter(type -> type.text().equals(text)).findFirst();
     }
 
-    /** All names, for people. */
     static String names() {
         return Arrays.stream(values()).map(SinkType::text).collect(Collectors.joining(" or "));
     }
 
-    /**
-     * Checks the URL and the secret of a sink.
-     *
-     * @param wrong takes the name of a wrong field, and what is wrong with it
-     */
+    /** @param wrong takes the name of a wrong field, and what is wrong with it */
     void check(StreamFormat format, String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         switch (this) {
             case WEBHOOK -> WebhookSink.check(format, url, secret, wrong);
@@ -54,7 +49,7 @@ enum SinkType {
         }
     }
 
-    /** The hosts in a valid URL: names, or addresses without brackets. */
+    /** Names, or addresses without brackets. */
     List<String> hosts(String url) {
         return switch (this) {
             case WEBHOOK, OTLP -> List.of(HttpExchange.host(URI.create(url)));

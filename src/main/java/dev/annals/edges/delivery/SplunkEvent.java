@@ -42,9 +42,7 @@ final class SplunkEvent {
         json.writeRaw('\n');
     }
 
-    /**
-     * The outcome of an answer. Only a code about the data refuses the batch. A wrong token or a full queue is no fault of the records.
-     */
+    /** Only a code about the data refuses the batch. A wrong token or a full queue is no fault of the records. */
     static Sink.Outcome outcome(Sink.Batch batch, HttpExchange.Answer answer) {
         JsonNode said = said(answer);
         int code = said.path("code").isInt() ? said.path("code").intValue() : -1;

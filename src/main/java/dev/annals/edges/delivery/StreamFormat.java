@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The format of delivered records: a format of exports, or one of a particular receiver. */
 enum StreamFormat {
-    /** The JSON of the feed. */
     JSON("application/json", null),
     /** CloudEvents 1.0, in batched JSON mode. */
     CLOUDEVENTS("application/cloudevents-batch+json", null),
@@ -32,7 +31,7 @@ enum StreamFormat {
         this.only = only;
     }
 
-    /** The name in JSON and in the database. */
+    /** In JSON and in the database. */
     String text() {
         return name().toLowerCase(Locale.ROOT);
     }
@@ -43,27 +42,24 @@ enum StreamFormat {
                 .findFirst();
     }
 
-    /** All names, for people. */
     static String names() {
         return Arrays.stream(values()).map(StreamFormat::text).collect(Collectors.joining(", "));
     }
 
-    /** Whether a type of sink can have this format. OTLP has a format of its own, and accepts only the default. */
+    /** OTLP has a format of its own, and accepts only the default. */
     boolean suits(SinkType sink) {
         return sink == SinkType.OTLP ? this == JSON : only == null || only == sink;
     }
 
-    /** Whether a secret for this format may be used for the other. Splunk's and Datadog's are sent; the others sign. */
+    /** Splunk's and Datadog's secrets are sent; the others sign. */
     boolean sharesSecretWith(StreamFormat other) {
         return this == other || (only != SinkType.WEBHOOK && other.only != SinkType.WEBHOOK);
     }
 
-    /** The media type of a batch. */
     String mediaType() {
         return mediaType;
     }
 
-    /** The encoder of one record. */
     RecordEncoder.Format of(UUID projectId) {
         return switch (this) {
             case JSON -> ExportFormat.NDJSON.of(projectId);

@@ -24,7 +24,6 @@ import org.jspecify.annotations.Nullable;
  * @param url without a secret
  * @param secret null to keep the stored secret
  * @param filter a JSON object: filters by their names
- * @param allProjects whether the stream follows the feeds of all projects
  * @param cursor the first cursor of a new stream
  */
 record StreamRequest(
@@ -97,11 +96,7 @@ record StreamRequest(
         return new StreamRequest(type, url, secret, format, filter, onRefusal, maxRefusals, allProjects, cursor);
     }
 
-    /**
-     * The new cursor of a stream.
-     *
-     * @param feed the project of the feed; null for all feeds that the stream follows
-     */
+    /** @param feed the project of the feed; null for all feeds that the stream follows */
     record Rewind(Cursor cursor, @Nullable UUID feed) {}
 
     /**

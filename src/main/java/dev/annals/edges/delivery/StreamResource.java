@@ -66,7 +66,6 @@ public class StreamResource {
         this.bodies = bodies;
     }
 
-    /** All streams of the token's project, ordered by name. */
     @GET
     @Requires(Scope.STREAM)
     public Uni<Response> listStreams(@Context ContainerRequestContext request) {
@@ -74,7 +73,6 @@ public class StreamResource {
                 .map(found -> JsonBody.answer("streams", SIZE, found, NamedStream::write));
     }
 
-    /** Creates a stream, or replaces its definition. */
     @PUT
     @Path("/{name}")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -93,7 +91,6 @@ public class StreamResource {
                         defined.stream()::write));
     }
 
-    /** A stream with its progress. */
     @GET
     @Path("/{name}")
     @Requires(Scope.STREAM)
@@ -102,7 +99,6 @@ public class StreamResource {
         return streams.find(Caller.of(request).projectId(), name).map(StreamResource::answer);
     }
 
-    /** Deletes a stream with its progress and dead letters. */
     @DELETE
     @Path("/{name}")
     @Requires(Scope.STREAM)
@@ -112,7 +108,6 @@ public class StreamResource {
                 .map(deleted -> Response.noContent().build());
     }
 
-    /** Pauses a stream until it is resumed. A paused stream stays paused. */
     @POST
     @Path("/{name}/pause")
     @Requires(Scope.STREAM)
@@ -122,7 +117,6 @@ public class StreamResource {
                 .map(StreamResource::answer);
     }
 
-    /** Resumes a stream that is paused, stopped, or waiting after a failure. */
     @POST
     @Path("/{name}/resume")
     @Requires(Scope.STREAM)
@@ -132,7 +126,6 @@ public class StreamResource {
                 .map(StreamResource::answer);
     }
 
-    /** Moves a stream to another cursor. */
     @POST
     @Path("/{name}/rewind")
     @Consumes(MediaType.APPLICATION_JSON)
@@ -208,7 +201,7 @@ public class StreamResource {
         });
     }
 
-    /** A page of the records that a stream has skipped, in the order of the feed. */
+    /** In the order of the feed. */
     @GET
     @Path("/{name}/dead-letters")
     @Requires(Scope.STREAM)
@@ -224,7 +217,7 @@ public class StreamResource {
         return streams.deadLetters(projectId, name, feed, after, limit + 1).map(found -> deadLetters(found, limit));
     }
 
-    /** A page of a stream's progress in each feed that it follows, ordered by project id. */
+    /** Ordered by project id. */
     @GET
     @Path("/{name}/feeds")
     @Requires(Scope.STREAM)

@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds feeds of streams with records to deliver, leases them for this instance, and gives each a {@link StreamTurn}.
  *
- * <p>Any number of instances may run. A lease in the database gives a feed to one of them. Each lease has a new epoch, and writes with
- * an older epoch are rejected. An instance that was frozen therefore cannot move the cursor after another instance has taken over.
+ * <p>A lease in the database gives a feed to one instance. Each lease has a new epoch, and writes with an older epoch are rejected. An
+ * instance that was frozen therefore cannot move the cursor after another one has taken over.
  */
 @ApplicationScoped
 class StreamScheduler {
@@ -54,13 +54,13 @@ class StreamScheduler {
     private static final int PAUSES = 4;
 
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
-    /** The time between two looks. Records are late by at most this. */
+    /** Records are late by at most this. */
     private static final Duration INTERVAL = Duration.ofMillis(500);
-    /** Pages that streams read at a time. They leave readers most connections of the pool. */
+    /** Leaves readers most connections of the pool. */
     private static final int READING = 3;
-    /** The largest batch in bytes of JSON, unless a single record has more. Receivers accept this much without being configured. */
+    /** Bytes of JSON, unless a single record has more. Receivers accept this much without being configured. */
     static final int BATCH_BYTES = 262_144;
-    /** The largest object in bytes before compression, unless a single record has more. It is in memory as a whole. */
+    /** Bytes before compression, unless a single record has more. The object is in memory as a whole. */
     private static final int OBJECT_BYTES = 4_194_304;
 
     private static final Duration READ_WAIT = Duration.ofSeconds(30);
@@ -71,7 +71,6 @@ class StreamScheduler {
 
     private static final Duration STOP_LIMIT = Duration.ofSeconds(2);
 
-    /** One feed of a stream. */
     private record Feed(UUID streamId, UUID projectId) {
 
         static Feed of(NamedStream stream) {
@@ -93,9 +92,9 @@ class StreamScheduler {
     private final Counter failures;
     private final PeriodicTask looks;
     private final StateGauges watched;
-    /** Whether turns end after their batch, so that a suspected stream can be delivered alone. */
+    /** Turns end after their batch, so that a suspected stream can be delivered alone. */
     private volatile boolean makesRoom;
-    /** The suspected stream that is delivered alone, until its sink acknowledges a record: if this instance dies, that stream is the cause. */
+    /** The suspected stream, alone until its sink acknowledges a record: if this instance dies, that stream is the cause. */
     private volatile @Nullable UUID alone;
 
     StreamScheduler(
@@ -142,7 +141,6 @@ class StreamScheduler {
         }
     }
 
-    /** Lets turns end after their batch. */
     void stop(@Observes ShutdownDelayInitiatedEvent event) {
         looks.stop();
     }
@@ -161,12 +159,11 @@ class StreamScheduler {
         }
     }
 
-    /** Whether turns end after their batch. */
     boolean endsTurns() {
         return makesRoom || looks.stopped();
     }
 
-    /** Looks for streams to deliver. Never asks for another look at once: streams that are not claimed belong to another instance, or wait. */
+    /** Never asks for another look at once: streams that are not claimed belong to another instance, or wait. */
     private Uni<Boolean> look() {
         return NOTE_STREAM_DEATHS
                 .bind("instance", instance)
@@ -176,7 +173,7 @@ class StreamScheduler {
                 .chain(suspect -> claim(suspect.orElse(null)));
     }
 
-    /** The stream to deliver alone, because an instance died with it. */
+    /** A stream to deliver alone, because an instance died with it. */
     private Optional<UUID> suspect(RowSet<Row> rows) {
         UUID suspect = null;
         for (Row row : rows) {
@@ -249,7 +246,6 @@ class StreamScheduler {
         }
     }
 
-    /** A turn has ended. */
     void ended(NamedStream stream) {
         running.remove(Feed.of(stream));
         endsAlone(stream);
@@ -287,7 +283,7 @@ class StreamScheduler {
         return Math.max(1, config.concurrent() / 2);
     }
 
-    /** The query for a stream's records. The caller adds cursor and limit. */
+    /** The caller adds cursor and limit. */
     FeedQuery query(NamedStream stream) {
         return new FeedQuery(
                 Order.ASCENDING,
@@ -298,7 +294,6 @@ class StreamScheduler {
                 streams.filter(stream));
     }
 
-    /** The most records of a batch. */
     int batchRecords(NamedStream stream) {
         return gathers(stream) ? config.objectRecords() : config.batchRecords();
     }
@@ -333,7 +328,7 @@ class StreamScheduler {
         };
     }
 
-    /** Reads a page within the memory of the stream's project, and holds the memory until the work ends. */
+    /** Holds the memory of the stream's project until the work ends. */
     <T> Uni<T> withPage(NamedStream stream, FeedQuery query, Function<FeedPage, Uni<T>> work) {
         // The page, and the body made from it.
         return memory.take(stream.projectId(), query.memory() + 2L * query.maxBytes() + FeedQuery.LARGEST_RECORD)

@@ -77,11 +77,7 @@ class StreamStore {
         this.config = config;
     }
 
-    /**
-     * A stream after a change.
-     *
-     * @param created whether the stream is new
-     */
+    /** @param created whether the stream is new */
     record Defined(NamedStream stream, boolean created) {}
 
     /** A record that a stream has skipped because the sink refused it. */
@@ -91,7 +87,6 @@ class StreamStore {
         return find(projectId, null, ALL);
     }
 
-    /** The stream with this name; fails with {@code not-found}. */
     Uni<NamedStream> find(UUID projectId, String name) {
         return find(projectId, name, 1).map(found -> found.stream().findFirst().orElseThrow(StreamStore::notFound));
     }
@@ -105,11 +100,7 @@ class StreamStore {
                 .map(rows -> rows.stream().map(NamedStream::of).toList()));
     }
 
-    /**
-     * Creates a stream, or replaces its definition.
-     *
-     * @return fails with {@code invalid-body}, {@code no-streams-key} or {@code too-many-streams}
-     */
+    /** @return fails with {@code invalid-body}, {@code no-streams-key} or {@code too-many-streams} */
     Uni<Defined> set(UUID projectId, String name, StreamRequest asked, Actor actor) {
         return reachable(asked)
                 .chain(() -> Uni.createFrom()
@@ -228,7 +219,7 @@ class StreamStore {
         }
     }
 
-    /** The progress of a stream in each feed that it follows, in the order of the projects' ids. */
+    /** In the order of the projects' ids. */
     Uni<List<NamedStream>> feeds(UUID projectId, String name, @Nullable UUID after, int most) {
         return find(projectId, name).chain(stream -> feeds(projectId, name, null, after, most));
     }
@@ -251,7 +242,7 @@ class StreamStore {
     }
 
     /**
-     * A page of a stream's dead letters, in the order of a feed.
+     * In the order of a feed.
      *
      * @param feed the project of the feed
      * @return fails with {@code not-found} if the stream does not follow that feed
@@ -295,7 +286,6 @@ class StreamStore {
                 .transform(StreamStore::explained);
     }
 
-    /** Maps a violated constraint to a problem. */
     private static Throwable explained(PgException failure) {
         return switch (Optional.ofNullable(failure.getConstraint()).orElse("")) {
             case "stream_known" -> notFound();

@@ -46,7 +46,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class StreamTurn {
 
-    /** Batches per turn, mostly some seconds. Then other streams have their turn. */
+    /** Mostly some seconds. Then other streams have their turn. */
     private static final int TURN = 50;
     /** The first pause is this part of the longest: one second of 15 minutes. */
     private static final int FIRST_RETRY = 900;
@@ -76,10 +76,8 @@ final class StreamTurn {
 
     private int size;
     private boolean failedBefore;
-    /** The time of the last delivery. */
     private Instant delivered;
 
-    /** The refusals of the next record. */
     private int refusals;
 
     /** @param asked when this instance asked for the lease, as {@link System#nanoTime} */
@@ -179,7 +177,6 @@ final class StreamTurn {
                 .bind("epoch", stream.progress().epoch());
     }
 
-    /** Gives the lease back. */
     Uni<Void> release() {
         return lease(RELEASE_STREAM).execute(pool).replaceWithVoid();
     }
@@ -203,11 +200,7 @@ final class StreamTurn {
                         : batches(opened, query, begun.at(), TURN));
     }
 
-    /**
-     * The cursor of the sink.
-     *
-     * @param why the cursor is unknown; set if {@code at} is null
-     */
+    /** @param why the cursor is unknown; set if {@code at} is null */
     private record Begun(@Nullable Cursor at, @Nullable String why) {
 
         Begun(Cursor at) {
@@ -227,12 +220,7 @@ final class StreamTurn {
                         : Uni.createFrom().voidItem());
     }
 
-    /**
-     * The state after a batch.
-     *
-     * @param at the stream's cursor
-     * @param goesOn whether the turn goes on; otherwise the lease was returned or lost
-     */
+    /** @param goesOn otherwise the lease was returned or lost */
     private record Done(Cursor at, boolean goesOn) {}
 
     private Uni<Done> deliver(Sink to, FeedPage page, Cursor at) {

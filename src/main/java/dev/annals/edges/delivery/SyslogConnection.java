@@ -27,11 +27,7 @@ final class SyslogConnection implements AutoCloseable {
     private final ByteBuffer answer;
     private int answered;
 
-    /**
-     * A connection that is not open yet.
-     *
-     * @param tls null without TLS
-     */
+    /** @param tls null without TLS */
     SyslogConnection(@Nullable SSLEngine tls) throws IOException {
         this.tls = tls;
         this.channel = SocketChannel.open();
@@ -84,7 +80,7 @@ final class SyslogConnection implements AutoCloseable {
         }
     }
 
-    /** Decrypts one TLS record. Returns false if none is complete. */
+    /** Returns false if no TLS record is complete. */
     private boolean unwrap(SSLEngine engine) throws SSLException {
         SSLEngineResult result = engine.unwrap(received, answer.clear());
         count(answer.position());
@@ -103,7 +99,7 @@ final class SyslogConnection implements AutoCloseable {
         }
     }
 
-    /** Reads the bytes that have arrived. Returns -1 at the end of the connection. */
+    /** Returns -1 at the end of the connection. */
     private int read() throws IOException {
         received.compact();
         if (!received.hasRemaining()) {
@@ -130,7 +126,7 @@ final class SyslogConnection implements AutoCloseable {
         }
     }
 
-    /** Whether the connection is open, as far as this machine knows. Does not wait. */
+    /** As far as this machine knows. Does not wait. */
     boolean isOpen() throws IOException {
         channel.configureBlocking(false);
         int bytes = read();
@@ -141,7 +137,7 @@ final class SyslogConnection implements AutoCloseable {
         return bytes == 0 && !(tls != null && tls.isInboundDone());
     }
 
-    /** Closes the sending direction, with TLS after a close_notify. */
+    /** With TLS after a close_notify. */
     void endOutput() throws IOException {
         if (tls != null) {
             tls.closeOutbound();
@@ -153,10 +149,8 @@ final class SyslogConnection implements AutoCloseable {
     }
 
     /**
-     * Waits until the receiver closes its direction.
-     *
      * @return false if TLS ended without close_notify
-     * @throws IOException if it was reset
+     * @throws IOException if the receiver reset the connection
      */
     boolean awaitEnd() throws IOException {
         while (read() >= 0) {}

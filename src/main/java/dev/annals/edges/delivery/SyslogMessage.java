@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
  * A record as a message of RFC 5424: facility log audit, severity by outcome, the record's timestamp, the action as MSGID, its fields as
  * structured data, and the whole record in the stream's format as the message.
  *
- * <p>No character of a record can end a message or a value: control characters and line breaks become spaces, and JSON is ASCII. A message
- * has at most {@code maxBytes}. Long values are cut. A record that is too large loses its metadata and the end of its message or, if that
- * is not enough, its message as a whole; {@code cut="true"} marks it.
+ * <p>No character of a record can end a message or a value: control characters and line breaks become spaces, and JSON is ASCII. Long
+ * values are cut. A record that is too large loses its metadata and the end of its message or, if that is not enough, its message as a
+ * whole; {@code cut="true"} marks it.
  */
 final class SyslogMessage implements RecordEncoder.Format {
 

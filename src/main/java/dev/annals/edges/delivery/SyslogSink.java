@@ -21,13 +21,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * A syslog receiver, over TLS (RFC 5425) or TCP (RFC 6587, octet counting): each record is one {@link SyslogMessage}.
  *
- * <p>Syslog has no acknowledgements. A successful write only means that this machine's system has the bytes, so a connection that
- * breaks would lose records that count as delivered.
- *
- * <p>Each batch therefore has a connection of its own, and the service closes the sending direction after the last byte. The receiver
- * finds that end only after it has read every byte, and then closes its own direction. This is the acknowledgement. With TLS it must be
- * a close_notify, which an attacker on the way cannot forge. A reset is none: a system sends it if no program has read all bytes. Without
- * a close_notify, a second connection shows whether the receiver was killed: see {@link Attempt#send}.
+ * <p>Syslog has no acknowledgements: a successful write only means that this machine's system has the bytes. Each batch therefore has a
+ * connection of its own, and the service closes the sending direction after the last byte. The receiver finds that end only after it has
+ * read every byte, and then closes its own direction. This is the acknowledgement. With TLS it must be a close_notify, which an attacker on
+ * the way cannot forge. A reset is none: a system sends it if no program has read all bytes. Without a close_notify, a second connection
+ * shows whether the receiver was killed: see {@link Attempt#send}.
  */
 final class SyslogSink implements Sink {
 
@@ -44,7 +42,7 @@ final class SyslogSink implements Sink {
     private final WorkerExecutor workers;
     private final Duration limit;
 
-    /** @param workers threads; each batch blocks one */
+    /** @param workers each batch blocks one */
     SyslogSink(NamedStream stream, Targets targets, WorkerExecutor workers, Duration limit) {
         this.url = URI.create(stream.url());
         this.targets = targets;
@@ -52,7 +50,6 @@ final class SyslogSink implements Sink {
         this.limit = limit;
     }
 
-    /** As {@link SinkType#check}. */
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         URI uri = uri(url);
         if (uri == null
@@ -86,12 +83,10 @@ final class SyslogSink implements Sink {
         }
     }
 
-    /** The host in a valid URL, without brackets. */
     static String host(String url) {
         return HttpExchange.host(URI.create(url));
     }
 
-    /** Whether the URL asks for TLS. */
     static boolean isEncrypted(String url) {
         return ENCRYPTED.equals(URI.create(url).getScheme());
     }
@@ -123,7 +118,7 @@ final class SyslogSink implements Sink {
         });
     }
 
-    /** One try to deliver a batch. {@link #close} closes its connections, which ends blocked calls. */
+    /** {@link #close} closes its connections, which ends blocked calls. */
     private final class Attempt implements AutoCloseable {
 
         private final InetAddress address;
@@ -135,12 +130,10 @@ final class SyslogSink implements Sink {
         }
 
         /**
-         * Sends the batch and waits for the acknowledgement.
-         *
-         * <p>If a receiver is killed after it has read the batch and before it has stored it, its system closes the connection exactly as
-         * the receiver would. Unless a {@code close_notify} rules this out, a second connection is open meanwhile: a killed receiver loses it,
-         * and a living one has no reason to close it. It is checked after a third connection was accepted, by the living receiver or by
-         * its successor. Without the third one, the check could come before the system has closed the second.
+         * If a receiver is killed after it has read the batch and before it has stored it, its system closes the connection exactly as the
+         * receiver would. Unless a {@code close_notify} rules this out, a second connection is open meanwhile: a killed receiver loses it,
+         * and a living one has no reason to close it. It is checked after a third connection was accepted. Without the third one, the check
+         * could come before the system has closed the second.
          */
         Outcome send(ByteBuffer frames) throws IOException {
             try (this) {

@@ -54,13 +54,12 @@ class Targets {
     private final Resolver resolver;
     private final Vertx vertx;
 
-    /** Resolves a name; may block. */
+    /** May block. */
     @FunctionalInterface
     interface Resolver {
         InetAddress[] addresses(String host) throws UnknownHostException;
     }
 
-    /** No sink may be at this host. */
     static final class RefusedTargetException extends RuntimeException {
 
         private static final long serialVersionUID = 1;
@@ -85,8 +84,6 @@ class Targets {
     }
 
     /**
-     * Resolves a host to an allowed address.
-     *
      * @param host a name, or an address without brackets
      * @return fails with {@link RefusedTargetException} if no address is allowed, with {@link UnknownHostException} if the host is unknown
      */
@@ -96,7 +93,7 @@ class Targets {
                         () -> vertx.executeBlocking(() -> allowed(host), false).toCompletionStage());
     }
 
-    /** As {@link #resolve(String)}. A connection without encryption must stay on this machine. */
+    /** A connection without encryption must stay on this machine. */
     Uni<InetAddress> resolve(String host, boolean isEncrypted) {
         return resolve(host).invoke(address -> {
             if (!isEncrypted && !address.isLoopbackAddress()) {
@@ -105,7 +102,7 @@ class Targets {
         });
     }
 
-    /** As {@link #resolve(String)}; blocks. */
+    /** Blocks; otherwise as {@link #resolve(String)}. */
     InetAddress allowed(String host) throws UnknownHostException {
         for (InetAddress address : resolver.addresses(host)) {
             if (isAllowed(host, address)) {
@@ -115,7 +112,7 @@ class Targets {
         throw refused(host);
     }
 
-    /** Requires that all addresses of a host are allowed, because another library chooses one of them. Blocks. */
+    /** All addresses must be allowed, because another library chooses one of them. Blocks. */
     void requireAllAllowed(String host) throws UnknownHostException {
         for (InetAddress address : resolver.addresses(host)) {
             if (!isAllowed(host, address)) {

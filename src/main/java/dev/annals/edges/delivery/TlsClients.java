@@ -10,11 +10,7 @@ final class TlsClients {
 
     private TlsClients() {}
 
-    /**
-     * An engine that requires a trusted certificate for the host.
-     *
-     * @param host a name, or an address without brackets
-     */
+    /** @param host a name, or an address without brackets; the certificate must be trusted for it */
     static SSLEngine engine(String host, int port) {
         try {
             SSLEngine engine = SSLContext.getDefault().createSSLEngine(host, port);

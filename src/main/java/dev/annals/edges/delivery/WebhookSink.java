@@ -18,12 +18,12 @@ import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A webhook: each batch is one POST, signed according to Standard Webhooks 1.0. Splunk and Datadog get the secret in a header
- * instead, and have answers of their own. {@code webhook-id} is made from the project's id and the sequence ids of the first and the
- * last record, so a batch that is sent again has the same id.
+ * A webhook: each batch is one POST, signed according to Standard Webhooks 1.0. Splunk and Datadog get the secret in a header instead, and
+ * have answers of their own. {@code webhook-id} is made from the project's id and the sequence ids of the first and the last record, so a
+ * batch that is sent again has the same id.
  *
  * <p>An answer of 2xx acknowledges the batch. After 408, 425, 429, 5xx or no answer, it is sent again. 410 wants nothing any more. Every
- * other answer refuses the batch. Redirects are not followed.
+ * other answer refuses the batch.
  */
 final class WebhookSink implements Sink {
 
@@ -31,7 +31,6 @@ final class WebhookSink implements Sink {
     private static final Pattern SECRET = Pattern.compile("whsec_[0-9A-Za-z+/]{32,88}={0,2}");
     private static final Pattern TOKEN = Pattern.compile("[!-~]{1,512}");
     private static final String PREFIX = "whsec_";
-    /** The part of an answer that people see. */
     private static final int SHOWN_BYTES = 1_024;
 
     private final NamedStream stream;
@@ -47,7 +46,6 @@ final class WebhookSink implements Sink {
         this.http = http;
     }
 
-    /** As {@link SinkType#check}. */
     static void check(StreamFormat format, String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         HttpExchange.check(url, wrong);
         if (secret == null) {

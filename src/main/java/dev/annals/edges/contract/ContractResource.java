@@ -19,7 +19,7 @@ public class ContractResource {
 
     private final ProgramFile document = new ProgramFile("/META-INF/openapi.yaml", MEDIA_TYPE);
 
-    /** The document, in OpenAPI 3.0.3. */
+    /** OpenAPI 3.0.3. */
     @GET
     @Produces(MEDIA_TYPE)
     @NonBlocking

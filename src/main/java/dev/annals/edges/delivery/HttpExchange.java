@@ -206,7 +206,7 @@ final class HttpExchange {
         }
     }
 
-    /** The reason for people why a request has no answer. */
+    /** The reason why a request has no answer, for people. */
     String explain(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause() == cause ? null : cause.getCause()) {
             if (cause instanceof Targets.RefusedTargetException refused) {

@@ -118,7 +118,7 @@ final class SyslogSink implements Sink {
         });
     }
 
-    /** {@link #close} closes its connections, which ends blocked calls. */
+    /** One try to deliver a batch. {@link #close} closes its connections, which ends blocked calls. */
     private final class Attempt implements AutoCloseable {
 
         private final InetAddress address;

@@ -15,14 +15,14 @@ import org.jspecify.annotations.Nullable;
  * A record as a CloudEvents 1.0 event in structured JSON mode.
  *
  * <ul>
- *   <li>{@code source}: {@code urn:uuid:} and the project's id. {@code id}: the record's. Together they are unique, as the
- *       specification requires.
+ *   <li>{@code source}: {@code urn:uuid:} and the project's id. {@code id}: the record's. Together they are unique, as the specification
+ *   requires.
  *   <li>{@code type}: {@code dev.annals.record.} and the action, percent-encoded except RFC 3986's unreserved characters.
  *   <li>{@code subject}: the subject's id, else its name; left out if it has characters that attributes must not have.
- *   <li>{@code sequence}: the sequence id in 18 digits, because the extension requires text that sorts. It can be used as a cursor.
- *       No {@code sequencetype} is set: the extension's {@code Integer} has 32 bits.
- *   <li>{@code time} and the extension {@code recordedtime}: {@code timestamp} and {@code recorded_at}.
- *   <li>The extension {@code recordedby}: {@code recorded_by}; left out likewise.
+ *   <li>{@code sequence}: the sequence id in 18 digits, because the extension requires text that sorts. It can be used as a cursor. No
+ *   {@code sequencetype} is set: the extension's {@code Integer} has 32 bits.
+ *   <li>{@code time}, {@code recordedtime}: {@code timestamp} and {@code recorded_at}.
+ *   <li>{@code recordedby}: {@code recorded_by}; left out likewise.
  *   <li>{@code data}: the record as in the feed.
  * </ul>
  */
@@ -73,7 +73,7 @@ final class CloudEvent {
         return text != null && !text.isEmpty() && text.codePoints().allMatch(CloudEvent::isAllowed);
     }
 
-    /** Whether a text may be an attribute of the type String: no controls, no surrogates, no noncharacters. */
+    /** The attribute type String allows no controls, surrogates or noncharacters. */
     private static boolean isAllowed(int c) {
         return !Character.isISOControl(c)
                 && !(c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE)

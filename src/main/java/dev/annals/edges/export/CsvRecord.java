@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A record as a row of RFC 4180: UTF-8 without a byte order mark, CRLF after every row. Columns keep their order; later versions add
- * columns at the end. Text is quoted, and an absent value is an empty cell without quotes. Metadata and redactions are JSON text.
+ * columns at the end. Text is quoted, and an absent value is an empty cell without quotes.
  *
  * <p>Spreadsheets run a cell that begins with one of {@code = + - @}, a tab or a line break as a formula, even in quotes (CWE-1236; the
  * list is OWASP's). A cell gets an apostrophe in front if the first character that is neither a quote, an apostrophe nor other white space
@@ -51,7 +51,6 @@ final class CsvRecord {
 
     private CsvRecord() {}
 
-    /** Writes one row. */
     static void write(StoredRecord stored, JsonGenerator out) throws IOException {
         StringBuilder text = new StringBuilder(256);
         line(stored, text);
@@ -125,7 +124,7 @@ final class CsvRecord {
         return false;
     }
 
-    // Characters that programs drop from the front of a cell, or treat as a quote.
+    // Programs drop these characters from the front of a cell, or treat them as a quote.
     private static boolean mayStandBefore(char c) {
         return c == '\''
                 || c == '"'

@@ -12,11 +12,11 @@ import java.util.stream.Stream;
 public enum ExportFormat {
     /** The JSON of the feed, one record per line. */
     NDJSON(ExportFormat.LINES, "ndjson"),
-    /** RFC 4180; see {@link CsvRecord}. */
+    /** RFC 4180: {@link CsvRecord}. */
     CSV("text/csv; charset=utf-8; header=present", "csv"),
-    /** One CloudEvents 1.0 event per line; see {@link CloudEvent}. */
+    /** One CloudEvents 1.0 event per line: {@link CloudEvent}. */
     CLOUDEVENTS(ExportFormat.LINES, "cloudevents.ndjson"),
-    /** One OCSF event of the class API Activity per line; see {@link OcsfEvent}. */
+    /** One OCSF event of the class API Activity per line: {@link OcsfEvent}. */
     OCSF(ExportFormat.LINES, "ocsf.ndjson");
 
     static final String LINES = "application/x-ndjson";
@@ -30,14 +30,12 @@ public enum ExportFormat {
         this.extension = extension;
     }
 
-    /** The format with this name, if it exists. */
     static Optional<ExportFormat> named(String name) {
         return Stream.of(values())
                 .filter(format -> format.parameter().equals(name))
                 .findFirst();
     }
 
-    /** All names, for people. */
     static String names() {
         return Stream.of(values()).map(ExportFormat::parameter).collect(Collectors.joining(", "));
     }
@@ -50,7 +48,7 @@ public enum ExportFormat {
         return mediaType;
     }
 
-    /** The extension of file names, without a dot. */
+    /** Without a dot. */
     String extension() {
         return extension;
     }
@@ -60,7 +58,7 @@ public enum ExportFormat {
         return this == CSV ? CsvRecord.HEADER.getBytes(StandardCharsets.UTF_8) : new byte[0];
     }
 
-    /** The encoder of one record, with its line break. */
+    /** Writes one record, with its line break. */
     public RecordEncoder.Format of(UUID projectId) {
         return (record, out) -> {
             switch (this) {

@@ -27,8 +27,6 @@ record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
             .toList();
 
     /**
-     * Reads the parameters and headers of a request.
-     *
      * @param acceptEncoding the headers {@code Accept-Encoding}
      * @throws dev.annals.kernel.http.ProblemException {@code invalid-parameter} or {@code invalid-cursor}
      */
@@ -61,7 +59,7 @@ record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
         return false;
     }
 
-    /** Writes the details of the event. Filters are left out: they may contain values that are redacted later. */
+    /** Leaves filters out of the event: they may contain values that are redacted later. */
     void describe(JsonGenerator json) throws IOException {
         json.writeStartObject();
         json.writeStringField("format", format.name().toLowerCase(Locale.ROOT));

@@ -186,7 +186,7 @@ public class ExportResource {
         return asked.gzip() ? answer.header(HttpHeaders.CONTENT_ENCODING, "gzip") : answer;
     }
 
-    /** A name of letters, digits, dots, dashes and underscores, which is safe in a header and in every file system. */
+    /** Letters, digits, dots, dashes and underscores are safe in a header and in every file system. */
     private static String fileName(UUID projectId, ExportRequest asked, Exports.Bounds bounds) {
         String name = bounds.projectName().replaceAll("[^A-Za-z0-9]+", "-").replaceAll("^-|-$", "");
         long from = asked.query().cursor() == null ? 1 : asked.query().cursor().sequenceId() + 1;

@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Writes a part of a feed to a client at the client's pace: the next page is read after the previous one has gone to the network, except
- * for its last piece. An export holds at most two pages, however slow its client is.
+ * for its last piece. An export holds at most two pages.
  *
- * <p>The status is sent before the last record is read. A later failure cuts the connection without the final chunk of the body, so that
- * an interrupted export is never mistaken for a complete one. A client that reads nothing for too long is cut off likewise.
+ * <p>The status is sent before the last record is read. A later failure cuts the connection without the final chunk of the body, so that an
+ * interrupted export is never mistaken for a complete one. A client that reads nothing for too long is cut off likewise.
  *
  * <p>Everything runs on the connection's event loop, except the encoding.
  */
@@ -33,9 +33,8 @@ final class ExportStream implements PacedBody {
 
     private static final Logger LOG = Logger.getLogger(ExportStream.class);
 
-    /** The bytes of one write. */
     private static final int PIECE_BYTES = 32 * 1024;
-    /** Records per page: the database takes about as long for such a page as the network. */
+    /** The database takes about as long for such a page as the network. */
     private static final int PAGE_RECORDS = 500;
 
     private final HttpServerResponse response;
@@ -59,8 +58,6 @@ final class ExportStream implements PacedBody {
     private long idleTimer = -1;
 
     /**
-     * An export that has read its first page.
-     *
      * @param firstPage the result of the first of {@link #pages}
      * @param head the sequence id of the last record to export
      * @param release is called once, when the export has ended or failed
@@ -86,13 +83,13 @@ final class ExportStream implements PacedBody {
         this.release = release;
     }
 
-    /** The query of an export's pages. The first page is read before the answer begins. */
+    /** The first page is read before the answer begins. */
     static FeedQuery pages(FeedQuery query, FeedConfig config) {
         return new FeedQuery(
                 Order.ASCENDING, query.cursor(), null, PAGE_RECORDS, config.pageBytes() / 2, query.filter());
     }
 
-    /** The memory of an export: one page being read, one being written. */
+    /** One page being read, one being written. */
     static long memory(FeedConfig config) {
         return 2L * config.pageBytes() + FeedQuery.LARGEST_RECORD;
     }

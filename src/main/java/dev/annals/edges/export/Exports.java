@@ -34,14 +34,9 @@ class Exports {
         this.config = config;
     }
 
-    /**
-     * The bounds of an export.
-     *
-     * @param head the feed's last record when the export began, at which the export ends
-     */
+    /** @param head the feed's last record when the export began, at which the export ends */
     record Bounds(String projectName, Cursor head) {}
 
-    /** Reads the project's name and the head of its feed. */
     Uni<Bounds> bounds(UUID projectId) {
         return DatabaseFailure.retried(EXPORT_BOUNDS
                 .bind("project_id", projectId)

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The activity is the last word of the action that names one ({@code volume_create} is Create); otherwise it is Other, with the action
  * as its name. The outcomes {@code success} and {@code failure}, and a few synonyms, become status ids; any other outcome is Other.
- * Required fields that the record lacks are {@code Unknown}. Nothing is lost: {@code api.operation} and {@code status_code} have the
- * original words, {@code unmapped} has the fields without a place in the schema, and {@code time_dt} and {@code metadata.logged_time_dt}
- * have the times to the microsecond.
+ * Required fields that the record lacks are {@code Unknown}. {@code api.operation} and {@code status_code} have the original words, {@code
+ * unmapped} has the fields without a place in the schema, and {@code time_dt} and {@code metadata.logged_time_dt} have the times to the
+ * microsecond.
  */
 final class OcsfEvent {
 

@@ -46,18 +46,17 @@ import org.jspecify.annotations.Nullable;
  */
 final class CloudEventReader {
 
-    /** The prefix of attributes in binary mode. */
     static final String HEADER = "ce-";
 
     private static final String OWN = "dev.annals.record.";
-    /** Fields that only the service sets; it sets them anew when it takes a record back. */
+    /** The service sets these fields anew when it takes a record back. */
     private static final Set<String> SET_BY_THE_SERVICE =
             Set.of("sequence_id", "recorded_at", "recorded_by", "redacted");
 
     private static final int MAX_ATTRIBUTES = 100;
     private static final int MAX_ATTRIBUTE_CHARACTERS = 4_096;
     private static final Pattern ATTRIBUTE = Pattern.compile("[a-z0-9]{1,64}");
-    /** Attributes that must be texts. Extensions may also be numbers and booleans. */
+    /** Extensions may also be numbers and booleans. */
     private static final Set<String> TEXTS = Set.of(
             "specversion",
             "id",
@@ -87,7 +86,7 @@ final class CloudEventReader {
         this.reader = reader;
     }
 
-    /** Reads a body that is one event; fails with a {@link ProblemException} as {@link RecordReader} does. */
+    /** Fails with a {@link ProblemException} as {@link RecordReader} does. */
     AuditRecord readEvent(byte[] body) {
         return parse(body, json -> {
             require(json.currentToken() == JsonToken.START_OBJECT, "", "must be one event, an object");
@@ -95,7 +94,7 @@ final class CloudEventReader {
         });
     }
 
-    /** Reads an event in binary mode: its attributes are in the headers, and the body is its data. */
+    /** In binary mode the attributes are in the headers, and the body is the data. */
     AuditRecord readBinary(MultiMap headers, byte[] body) {
         Map<String, String> texts = new LinkedHashMap<>();
         for (Map.Entry<String, String> header : headers) {
@@ -149,8 +148,8 @@ final class CloudEventReader {
     }
 
     /**
-     * Decodes a header according to the HTTP binding of CloudEvents: it removes quotes and decodes percent-encoding once. A percent
-     * sign without two hexadecimal digits stays. Bytes that are not encoded are accepted, because some senders do not encode them.
+     * Removes quotes and decodes percent-encoding once, according to the HTTP binding of CloudEvents. A percent sign without two
+     * hexadecimal digits stays. Bytes that are not encoded are accepted, because some senders do not encode them.
      */
     private static String decoded(String value, String pointer) {
         String text = value.strip();
@@ -176,7 +175,6 @@ final class CloudEventReader {
         return decoded;
     }
 
-    /** Reads a body that is an array of events. */
     List<AuditRecord> readBatch(byte[] body) {
         return parse(body, json -> {
             require(json.currentToken() == JsonToken.START_ARRAY, "", "must be an array of events");
@@ -247,7 +245,6 @@ final class CloudEventReader {
                 .withErrors(List.of(new FieldError(pointer, why))));
     }
 
-    /** The bytes of one JSON value in a body. */
     private static final class Raw {
         private final byte[] body;
         private final int from;
@@ -267,15 +264,13 @@ final class CloudEventReader {
             return JSON.createParser(body, from, to - from);
         }
 
-        /** A value within this one, of which the parser counts bytes from the beginning of this one. */
+        /** The parser counts the bytes of {@code value} from the beginning of this one. */
         Raw part(Raw value) {
             return new Raw(body, from + value.from, from + value.to);
         }
     }
 
     /**
-     * An event.
-     *
      * @param pointer to the event in the body
      * @param texts the attributes; numbers and booleans as text
      * @param data null if it has none
@@ -373,7 +368,7 @@ final class CloudEventReader {
         return own ? read : read.asEvent();
     }
 
-    /** The record in an event of the service's own type, without the fields that the service sets. */
+    /** Leaves out the fields that the service sets. */
     private static byte[] own(String id, Map<String, Raw> fields) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         Map<String, Raw> sent = new LinkedHashMap<>(fields);
@@ -404,7 +399,7 @@ final class CloudEventReader {
         out.write(':');
     }
 
-    /** Writes a text as JSON. Half of a surrogate pair becomes an escape, and the {@link RecordReader} refuses it. */
+    /** Half of a surrogate pair becomes an escape, and the {@link RecordReader} refuses it. */
     private static byte[] quoted(String text) {
         StringBuilder json = new StringBuilder("\"");
         for (int i = 0; i < text.length(); i++) {
@@ -418,7 +413,7 @@ final class CloudEventReader {
         return json.append('"').toString().getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Writes a number without its value, which the service sets: a stored record has one, and a new record gets the next. */
+    /** The service sets the value: a stored record has one, and a new record gets the next. */
     private static void withoutValue(Raw number, ByteArrayOutputStream out) {
         try (JsonParser json = number.parser()) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
@@ -443,7 +438,7 @@ final class CloudEventReader {
         }
     }
 
-    /** A record from any other event: {@code type} is the action, and attributes without a field become metadata. */
+    /** {@code type} is the action, and attributes without a field become metadata. */
     private static byte[] other(UUID id, Event event) {
         Map<String, String> left = new LinkedHashMap<>(event.texts());
         left.remove("specversion");
@@ -503,7 +498,7 @@ final class CloudEventReader {
         return out.toByteArray();
     }
 
-    /** The record's id, made from source and id, which identify the event together. The id alone does not, even if it is a UUID. */
+    /** Only source and id together identify the event. The id alone does not, even if it is a UUID. */
     private static UUID id(String id, String source) {
         MessageDigest digest = LogMapping.sha256();
         byte[] from = source.getBytes(StandardCharsets.UTF_8);

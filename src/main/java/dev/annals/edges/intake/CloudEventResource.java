@@ -62,7 +62,6 @@ public class CloudEventResource {
                 true);
     }
 
-    /** Appends the record of one event, and answers with it. */
     @POST
     @Requires(Scope.WRITE)
     public Uni<Response> appendCloudEvent(
@@ -88,7 +87,7 @@ public class CloudEventResource {
                 false);
     }
 
-    /** Appends the records of a batch of events: all or none. */
+    /** All or none. */
     @POST
     @Path("batch")
     @Requires(Scope.WRITE)

@@ -20,14 +20,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /**
- * Stores the log records of one request in their order, a chunk at a time: a chunk is read, mapped and appended before the next one is
- * read. If the service fails between chunks, some log records are stored. When the sender repeats the request, they are recognized.
+ * Stores the log records of one request in their order: a chunk is read, mapped and appended before the next one is read. If the service
+ * fails between chunks, some log records are stored. When the sender repeats the request, they are recognized.
  *
  * <p>Everything runs on the request's event loop.
  */
 final class LogBatch {
 
-    /** The most refused log records that the answer names; further ones are only counted. */
+    /** Further refused log records are only counted. */
     private static final int NAMED_REFUSALS = 20;
 
     private static final int MAX_REASON = 200;
@@ -69,10 +69,10 @@ final class LogBatch {
         return bounds.bulkBytes() + RecordReader.MAX_SENT_BYTES;
     }
 
-    /** The refused log records: their number, and what is wrong with the first of them. */
+    /** @param message the reasons of the first refusals */
     record Refused(int count, String message) {}
 
-    /** Stores all log records. Fails with a problem if the database or the queue takes no records now. */
+    /** Fails with a problem if the database or the queue takes no records now. */
     Uni<Refused> store() {
         return Uni.createFrom().completionStage(() -> {
             storeNext();
@@ -80,7 +80,7 @@ final class LogBatch {
         });
     }
 
-    /** Records to append together. Several log records may be the same record; it has the indexes of all of them. */
+    /** Several log records may be the same record; it has the indexes of all of them. */
     private static final class Chunk {
         final List<AuditRecord> records = new ArrayList<>();
         final List<List<Integer>> indexes = new ArrayList<>();
@@ -154,7 +154,7 @@ final class LogBatch {
         }
     }
 
-    /** A reason, which may contain names from the sender, on one line and shortened. */
+    /** On one line and shortened: a reason may contain names from the sender. */
     private static String shown(String reason) {
         StringBuilder shown = new StringBuilder();
         reason.codePoints()

@@ -8,39 +8,33 @@ import jakarta.ws.rs.core.MediaType;
 import java.util.List;
 
 /**
- * One of the two encodings of OTLP. A body is read in two steps: the first finds its log records, the second reads one of them. A log
- * record that cannot be read therefore does not prevent the others from being stored, and few are in memory at a time.
+ * One of the two encodings of OTLP. The first step finds the log records of a body, the second reads one of them. A log record that cannot
+ * be read therefore does not prevent the others from being stored, and few are in memory at a time.
  */
 sealed interface LogEncoding permits LogProtobuf, LogJson {
 
-    /** The longest log record, resource or scope. JSON of OTLP names the type of each value, so it is longer than a record. */
+    /** Each log record, resource or scope may have these bytes. JSON of OTLP names the type of each value, so it is longer than a record. */
     int MAX_BYTES = 524_280;
-    /** The deepest nesting of values: more than metadata may have. */
+    /** More than metadata may have. */
     int MAX_DEPTH = 40;
-    /** The most values of a log record, resource or scope: as many as metadata may have. */
+    /** Each log record, resource or scope may have as many as metadata. */
     int MAX_VALUES = 4_096;
 
     MediaType type();
 
     /**
-     * Finds the log records of a body, in their order.
+     * In their order.
      *
-     * @param most the most log records
      * @throws ProblemException {@code malformed-json}, {@code malformed-encoding} or {@code too-many-records}
      */
     List<Slice> find(byte[] body, int most);
 
-    /**
-     * Reads one log record.
-     *
-     * @throws Refusal if it cannot be read
-     */
+    /** @throws Refusal if it cannot be read */
     LogRecord read(byte[] body, Slice slice) throws Refusal;
 
     /** The answer to a request of which some log records were refused. */
     byte[] answer(long refused, String message);
 
-    /** Refuses a log record beyond the most of a request. */
     static void requireRoom(int taken, int most) {
         if (taken >= most) {
             throw new ProblemException(
@@ -50,7 +44,6 @@ sealed interface LogEncoding permits LogProtobuf, LogJson {
         }
     }
 
-    /** Refuses a part longer than {@link #MAX_BYTES}. */
     static void requireShort(int from, int to, String what) throws Refusal {
         if (to - from > MAX_BYTES) {
             throw new Refusal(what + " has more than " + MAX_BYTES + " bytes");

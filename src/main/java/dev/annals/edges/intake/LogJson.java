@@ -68,7 +68,6 @@ final class LogJson implements LogEncoding {
         return RequestBodies.JSON;
     }
 
-    /** Bytes from {@code from} to before {@code to}. */
     private record Range(int from, int to) {}
 
     @Override
@@ -101,7 +100,7 @@ final class LogJson implements LogEncoding {
         return slices;
     }
 
-    /** Goes to the value of the field, and returns whether it is a wanted array. Skips unwanted values; null is an empty array. */
+    /** Goes to the value of the field. Skips unwanted values; null is an empty array. */
     private static boolean isArray(JsonParser json, boolean wanted, String what) throws IOException {
         JsonToken value = json.nextToken();
         if (!wanted) {
@@ -123,7 +122,7 @@ final class LogJson implements LogEncoding {
         return element == JsonToken.START_OBJECT;
     }
 
-    /** Goes to the end of the current object, and returns its bytes. */
+    /** Goes to the end of the current object. */
     private static Range range(JsonParser json) throws IOException {
         int from = (int) json.currentTokenLocation().getByteOffset();
         json.skipChildren();
@@ -249,7 +248,6 @@ final class LogJson implements LogEncoding {
         return id.isTextual() ? LogMapping.idOrNull(id.textValue(), bytes) : null;
     }
 
-    /** Reads and counts the values of one log record, resource or scope. */
     private static final class Values {
 
         /** More digits than 64 bits have. */

@@ -37,13 +37,12 @@ import org.jspecify.annotations.Nullable;
  * Makes a record from a log record, as docs/opentelemetry.md describes: attributes with the prefix {@code audit.} are its fields, and
  * everything else becomes metadata. The record is written as JSON and read by the {@link RecordReader}.
  *
- * <p>A log record without {@code audit.id} gets an id from its time and a hash of its content. Two log records are therefore one record
- * if they are equal in everything, to the nanosecond.
+ * <p>A log record without {@code audit.id} gets an id from its time and a hash of its content. Two log records are therefore one record if
+ * they are equal in everything, to the nanosecond.
  */
 final class LogMapping {
 
     private static final String PREFIX = "audit.";
-    /** The path of the field for each attribute. */
     private static final Map<String, String[]> FIELDS = Map.ofEntries(
             Map.entry("audit.id", new String[] {"id"}),
             Map.entry("audit.action", new String[] {"action"}),
@@ -58,7 +57,7 @@ final class LogMapping {
             Map.entry("audit.message", new String[] {"message"}),
             Map.entry("audit.number.sequence", new String[] {"number", "sequence"}));
 
-    /** The prefix of the hash. Another way to make ids needs another prefix, because retries go on across releases. */
+    /** Another way to make ids needs another prefix, because retries go on across releases. */
     private static final byte[] HASHED = "annals otlp 1\n".getBytes(StandardCharsets.US_ASCII);
 
     static final int TRACE_BYTES = 16;
@@ -79,11 +78,7 @@ final class LogMapping {
         this.reader = reader;
     }
 
-    /**
-     * Makes the record.
-     *
-     * @throws Refusal if the log record is no record
-     */
+    /** @throws Refusal if the log record is no record */
     AuditRecord record(LogRecord log, Shared shared) throws Refusal {
         byte[] json = json(log, shared);
         try {
@@ -205,7 +200,7 @@ final class LogMapping {
         }
     }
 
-    /** Adds the id: the time in milliseconds, so that ids sort by time, and a hash. Equal log records get equal ids. */
+    /** The time in milliseconds, so that ids sort by time, and a hash. */
     private static byte[] withId(byte[] json, LogRecord log, long time) {
         MessageDigest digest = sha256();
         digest.update(HASHED);
@@ -236,7 +231,7 @@ final class LogMapping {
         }
     }
 
-    /** The reason of a problem, in terms of the log record. */
+    /** In terms of the log record. */
     static String reason(Problem problem) {
         if (problem.errors().isEmpty()) {
             return problem.title() + ": " + problem.detail();
@@ -249,7 +244,7 @@ final class LogMapping {
         return name + " " + error.detail();
     }
 
-    /** Adds an attribute, which must not be there yet. */
+    /** @throws Refusal if the attribute is there already */
     static void add(String key, JsonNode value, ObjectNode into) throws Refusal {
         if (into.has(key)) {
             throw new Refusal(key + " occurs twice");
@@ -268,7 +263,6 @@ final class LogMapping {
         return isHex && hex.chars().anyMatch(c -> c != '0') ? hex.toLowerCase(Locale.ROOT) : null;
     }
 
-    /** A resource or scope as JSON. */
     static String text(ObjectNode object) {
         try {
             return SORTED.writeValueAsString(object);

@@ -220,7 +220,7 @@ final class LogProtobuf implements LogEncoding {
         return copy;
     }
 
-    /** Reads and counts the values of one log record, resource or scope. */
+    /** Counts the values of one log record, resource or scope. */
     private static final class Values {
 
         private final String what;

@@ -10,7 +10,6 @@ import org.jspecify.annotations.Nullable;
  * @param time of the event, in nanoseconds since 1970, unsigned; 0 if unknown
  * @param observedTime of the collection, likewise
  * @param severityNumber 0 if it has none
- * @param body null if it has none
  * @param traceId 32 hexadecimal digits in lower case; null if it has none, or an invalid one
  * @param spanId 16 of them; likewise
  * @param droppedAttributes the number of attributes that the sender left out
@@ -30,8 +29,6 @@ record LogRecord(
     /**
      * The resource and scope of some log records, as JSON.
      *
-     * @param resource the attributes of the resource; null if it has none
-     * @param scope the fields of the scope; null if it has none
      * @param fault why either cannot be read, which refuses all these log records
      */
     record Shared(
@@ -41,7 +38,6 @@ record LogRecord(
 
         static final Shared NOTHING = new Shared(null, null, null);
 
-        /** Adds a scope. */
         Shared with(Reading read) {
             if (fault != null) {
                 return this;
@@ -54,7 +50,6 @@ record LogRecord(
             }
         }
 
-        /** A resource without a scope. */
         static Shared of(Reading read) {
             try {
                 ObjectNode attributes = read.get();
@@ -69,22 +64,21 @@ record LogRecord(
         }
     }
 
-    /** Reads a resource or a scope. */
     @FunctionalInterface
     interface Reading {
         ObjectNode get() throws Refusal;
     }
 
-    /** The bytes of a log record in a body, from {@code from} to before {@code to}. */
+    /** The bytes from {@code from} to before {@code to}. */
     record Slice(int from, int to, Shared shared) {
 
-        /** The approximate length of the record as JSON, with its resource and scope. */
+        /** Approximate, as JSON, with its resource and scope. */
         long length() {
             return to - from + shared.length();
         }
     }
 
-    /** The reason why a log record is not stored. */
+    /** A log record is not stored, for this reason. */
     static final class Refusal extends Exception {
         private static final long serialVersionUID = 1;
 

@@ -44,12 +44,12 @@ public class LogsResource {
 
     static final String PATH = "/v1/logs";
 
-    /** The most log records of a request: collectors send batches of some thousand. */
+    /** Collectors send batches of some thousand. */
     private static final int MAX_RECORDS = 20_000;
 
     private static final String TYPES =
             "Send an ExportLogsServiceRequest of OTLP, with the header Content-Type: application/x-protobuf or application/json.";
-    /** The most bytes of a request's records, as a multiple of the longest body: each record repeats its resource and scope. */
+    /** A multiple of the longest body: each record repeats its resource and scope. */
     private static final int MAX_GROWTH = 4;
 
     static final LogEncoding PROTOBUF = new LogProtobuf();
@@ -103,7 +103,6 @@ public class LogsResource {
                 .transform(LogsResource::asUnavailable);
     }
 
-    /** The encoding of a request with this media type. */
     static LogEncoding encoding(@Nullable String contentType) {
         return contentType != null
                         && contentType.strip().toLowerCase(Locale.ROOT).startsWith("application/x-protobuf")
@@ -137,7 +136,7 @@ public class LogsResource {
                         .build());
     }
 
-    /** Makes a temporary failure one after which OTLP's senders try again. */
+    /** OTLP's senders try again after 503, but not after other temporary failures. */
     private static Throwable asUnavailable(Throwable failure) {
         Problem problem = ProblemMapper.of("POST " + PATH, failure);
         if (problem.type() != ProblemType.BODY_TOO_SLOW && problem.type() != ProblemType.INTERNAL_ERROR) {

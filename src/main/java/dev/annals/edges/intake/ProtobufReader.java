@@ -7,8 +7,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the fields of one protobuf message, in place and without recursion. A nested message has a reader of its own, which cannot
- * leave the bytes of that message. {@link #next} goes to the next field. A getter takes its value, or the next {@link #next} skips it.
+ * Reads the fields of one protobuf message, in place and without recursion. A nested message has a reader of its own, which cannot leave
+ * the bytes of that message. A getter takes the value of the current field, or the next {@link #next} skips it.
  *
  * <p>Every method throws {@link Malformed} if the bytes are no protobuf or the field has another type.
  */
@@ -29,7 +29,6 @@ final class ProtobufReader {
     private int type;
     private boolean pending;
 
-    /** The bytes are no protobuf. */
     static final class Malformed extends RuntimeException {
         private static final long serialVersionUID = 1;
 
@@ -38,7 +37,7 @@ final class ProtobufReader {
         }
     }
 
-    /** A reader of the message in the bytes from {@code from} to before {@code end}. */
+    /** Reads from {@code from} to before {@code end}. */
     ProtobufReader(byte[] bytes, int from, int end) {
         this.bytes = bytes;
         this.from = from;
@@ -54,7 +53,7 @@ final class ProtobufReader {
         return end;
     }
 
-    /** Goes to the next field. Returns false at the end. */
+    /** Returns false at the end. */
     boolean next() {
         if (pending) {
             skip();
@@ -72,7 +71,6 @@ final class ProtobufReader {
         return true;
     }
 
-    /** The number of the current field. */
     int field() {
         return field;
     }
@@ -89,7 +87,6 @@ final class ProtobufReader {
                 .getLong();
     }
 
-    /** The current field as a message. */
     ProtobufReader message() {
         take(BYTES);
         int length = length();
@@ -97,13 +94,12 @@ final class ProtobufReader {
         return new ProtobufReader(bytes, start, start + length);
     }
 
-    /** The current field as bytes. */
     ByteBuffer bytes() {
         ProtobufReader value = message();
         return ByteBuffer.wrap(bytes, value.from, value.end - value.from);
     }
 
-    /** The current field as a text; null if it is not UTF-8. */
+    /** Null if it is not UTF-8. */
     @Nullable
     String text() {
         try {

@@ -39,7 +39,7 @@ public class ViewerLinkResource {
         this.links = links;
     }
 
-    /** Makes a link to the viewer. Its token is in the fragment, which browsers never send. */
+    /** The token is in the fragment, which browsers never send. */
     @POST
     @Consumes(MediaType.APPLICATION_JSON)
     @Requires(Scope.LINK)

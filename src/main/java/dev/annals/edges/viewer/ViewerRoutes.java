@@ -19,8 +19,8 @@ import java.util.stream.Collectors;
 /**
  * Serves the viewer's files from META-INF/resources. Quarkus would open the file for each client; this keeps them in memory.
  *
- * <p>The page shows hostile text, so its Content-Security-Policy is strict: it allows only its own scripts, styles, pictures and API, no
- * scripts made from strings, and frames only on pages of the origins in the settings.
+ * <p>The page shows hostile text, so its Content-Security-Policy allows only its own scripts, styles, pictures and API, no scripts made
+ * from strings, and frames only on pages of the origins in the settings.
  */
 @ApplicationScoped
 public class ViewerRoutes {
@@ -68,14 +68,14 @@ public class ViewerRoutes {
             "Referrer-Policy", "no-referrer",
             "Cross-Origin-Opener-Policy", "same-origin",
             "Cross-Origin-Resource-Policy", "same-origin",
-            // Browsers cache a file and check its ETag each time, so that a new release shows at once.
+            // Browsers check the ETag each time, so that a new release shows at once.
             "Cache-Control", "no-cache");
 
     /** Before the route of Quarkus for the same files. */
     private static final int ORDER = -1;
 
     private final String policy;
-    /** By path; read at the first request. */
+    /** Read at the first request. */
     private final Map<String, ProgramFile> read = new ConcurrentHashMap<>();
 
     ViewerRoutes(ViewerConfig config) {

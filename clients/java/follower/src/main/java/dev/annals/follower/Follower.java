@@ -7,9 +7,9 @@ import java.util.List;
 /**
  * Follows a feed from the cursor of a {@link Store}, and hands it page after page, in the feed's order.
  *
- * <p>Each {@link Store#save save} gets exactly the records after the cursor of the last save that succeeded. A store that saves
- * the cursor and the effect of the records in one transaction handles every record exactly once, even if its process dies. A store
- * that saves them separately may get the records of its last page again, in the same order.
+ * <p>Each {@link Store#save save} gets exactly the records after the cursor of the last save that succeeded. A store that saves the cursor
+ * and the effect of the records in one transaction handles every record exactly once, even if its process dies. A store that saves them
+ * separately may get the records of its last page again.
  *
  * <p>One follower per store. Not for {@code order=desc}.
  *
@@ -20,11 +20,7 @@ public final class Follower<R> {
     private final Pages<R> pages;
     private final Store<R> store;
 
-    /**
-     * Reads pages, always with the same limit and filters.
-     *
-     * @param <R> a record
-     */
+    /** Reads pages, always with the same limit and filters. */
     @FunctionalInterface
     public interface Pages<R> {
         /**
@@ -35,25 +31,20 @@ public final class Follower<R> {
         Page<R> read(@Nullable String cursor) throws Exception;
     }
 
-    /**
-     * Stores the effect of records, and the cursor behind them.
-     *
-     * @param <R> a record
-     */
+    /** Stores the effect of records, and the cursor behind them. */
     public interface Store<R> {
-        /** The last saved cursor; null before the first save. */
+        /** Null before the first save. */
         @Nullable
         String cursor() throws Exception;
 
         /**
-         * Saves the cursor and the effect of the records: both or neither, and durably before it returns.
+         * Saves both or neither, and durably before it returns.
          *
          * @param records in the feed's order, may be empty
          */
         void save(List<R> records, String cursor) throws Exception;
     }
 
-    /** Follows these pages with this store. */
     public Follower(Pages<R> pages, Store<R> store) {
         this.pages = pages;
         this.store = store;
@@ -63,7 +54,6 @@ public final class Follower<R> {
      * Reads one page and saves it.
      *
      * @return whether the feed has another page now
-     * @throws Exception if the page cannot be read or saved
      */
     public boolean step() throws Exception {
         String cursor = store.cursor();

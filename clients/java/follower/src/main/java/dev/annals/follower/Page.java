@@ -23,8 +23,6 @@ public final class Page<R> {
     private final String pollMore;
 
     /**
-     * A page as the service answers it.
-     *
      * @param records in the feed's order
      * @param next the URL of the next page; null on the last
      * @param pollMore the URL of later records
@@ -44,7 +42,7 @@ public final class Page<R> {
         return cursor.group(1);
     }
 
-    /** The records, in the feed's order. */
+    /** In the feed's order. */
     public List<R> records() {
         return records;
     }
@@ -60,7 +58,7 @@ public final class Page<R> {
         return pollMore;
     }
 
-    /** The cursor behind this page. */
+    /** The cursor behind this page, from which to read on. */
     public String behind() {
         return next == null ? pollMore : next;
     }

@@ -12,12 +12,10 @@ public final class Pauses {
 
     private Duration next = SHORTEST;
 
-    /** Resets the pause after a success. */
     public void worked() {
         next = SHORTEST;
     }
 
-    /** The pause after a failure. */
     public Duration after(Unavailable failure) {
         Duration pause = next;
         next = shorter(next.multipliedBy(2), LONGEST);

@@ -10,11 +10,7 @@ public final class Unavailable extends Exception {
     @Nullable
     private final String retryAfter;
 
-    /**
-     * A transient failure.
-     *
-     * @param retryAfter the answer's header {@code Retry-After}; null without one
-     */
+    /** @param retryAfter the answer's header {@code Retry-After}; null without one */
     public Unavailable(String why, @Nullable String retryAfter, @Nullable Throwable cause) {
         super(why, cause);
         this.retryAfter = retryAfter;
@@ -25,7 +21,7 @@ public final class Unavailable extends Exception {
         return status == 408 || status == 429 || (status >= 502 && status <= 504);
     }
 
-    /** The header {@code Retry-After}; null without one. */
+    /** Null without the header. */
     @Nullable
     public String retryAfter() {
         return retryAfter;

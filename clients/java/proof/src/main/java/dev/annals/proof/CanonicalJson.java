@@ -17,8 +17,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The canonical text of a JSON value, which is hashed: RFC 8785, except that numbers keep their digits. PostgreSQL
- * distinguishes 12345678901234567890 and 1.10 from their neighbours; a double does not.
+ * The canonical text of a JSON value, which is hashed: RFC 8785, except that numbers keep their digits. PostgreSQL distinguishes
+ * 12345678901234567890 and 1.10 from their neighbours; a double does not.
  */
 public final class CanonicalJson {
 
@@ -38,17 +38,15 @@ public final class CanonicalJson {
     private CanonicalJson() {}
 
     /**
-     * Makes the canonical text of a JSON text.
-     *
-     * @throws IllegalArgumentException if it is not one JSON value, repeats a name in an object, has half of a surrogate pair,
-     *     or more than 200 levels
+     * @throws IllegalArgumentException if it is not one JSON value, repeats a name in an object, has half of a surrogate pair, or more than
+     * 200 levels
      */
     public static String of(String json) {
         return read(json, CanonicalJson::value);
     }
 
     /**
-     * Reads the members of a JSON object, each value as canonical text.
+     * Reads an object, each value as canonical text.
      *
      * @throws IllegalArgumentException as in {@link #of}, or if it is not an object
      */
@@ -62,7 +60,7 @@ public final class CanonicalJson {
     }
 
     /**
-     * Reads the elements of a JSON array, each as canonical text.
+     * Reads an array, each element as canonical text.
      *
      * @throws IllegalArgumentException as in {@link #of}, or if it is not an array
      */
@@ -144,7 +142,7 @@ public final class CanonicalJson {
         return members;
     }
 
-    /** Makes the canonical text of an object. Its values are canonical already. */
+    /** @param members values that are canonical already */
     static String written(SortedMap<String, String> members) {
         StringBuilder out = new StringBuilder();
         char before = '{';

@@ -8,11 +8,10 @@ import java.util.List;
  *
  * @param origin the name of the log
  * @param size the number of leaves
- * @param root of the tree
  */
 public record Checkpoint(String origin, long size, Hash root) {
 
-    /** Reads the text of a note. Ignores further lines. */
+    /** Ignores further lines. Verifies no signature. */
     public static Checkpoint of(Note note) {
         List<String> lines = note.text().lines().toList();
         if (lines.size() < 3 || lines.get(0).isEmpty() || lines.stream().anyMatch(String::isEmpty)) {
@@ -24,7 +23,6 @@ public record Checkpoint(String origin, long size, Hash root) {
     /**
      * Reads and verifies the checkpoint of a log.
      *
-     * @param note the text of a signed note
      * @param keys of one log, whose origin is their name. A signature of one of them suffices
      * @throws IllegalArgumentException if it is not a checkpoint, belongs to another log, or is signed by none of these keys
      */

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The hashes of the nodes that {@link Node#covering} gives for the leaves from {@code start} to before {@code end}. Leaves and
- * adjacent ranges can be appended. A range from 0 computes the root of its tree, so it suffices to grow a tree.
+ * The hashes of the nodes that {@link Node#covering} gives for the leaves from {@code start} to before {@code end}. Leaves and adjacent
+ * ranges can be appended. A range from 0 computes the root of its tree, so it suffices to grow a tree.
  *
  * <p>The structure is that of {@code compact.Range} in transparency-dev/merkle. Not thread-safe.
  */
@@ -13,7 +13,6 @@ public final class CompactRange {
 
     private final long start;
     private long end;
-    /** From left to right. */
     private final List<Hash> hashes;
 
     private CompactRange(long start, long end, List<Hash> hashes) {
@@ -22,16 +21,11 @@ public final class CompactRange {
         this.hashes = hashes;
     }
 
-    /** An empty range. */
     public static CompactRange at(long start) {
         return new CompactRange(start, start, new ArrayList<>());
     }
 
-    /**
-     * A range with known hashes.
-     *
-     * @throws IllegalArgumentException if such a range has another number of hashes
-     */
+    /** @throws IllegalArgumentException if such a range has another number of hashes */
     public static CompactRange of(long start, long end, List<Hash> hashes) {
         int nodes = Node.covering(start, end).size();
         if (nodes != hashes.size()) {
@@ -41,7 +35,7 @@ public final class CompactRange {
         return new CompactRange(start, end, new ArrayList<>(hashes));
     }
 
-    /** A range with known hashes, 32 bytes each. */
+    /** The hashes have 32 bytes each. */
     public static CompactRange of(long start, long end, byte[] bytes) {
         if (bytes.length % Hash.BYTES != 0) {
             throw new IllegalArgumentException(bytes.length + " bytes are no hashes");
@@ -63,12 +57,12 @@ public final class CompactRange {
         return end;
     }
 
-    /** The hashes of its nodes, from left to right. */
+    /** From left to right. */
     public List<Hash> hashes() {
         return List.copyOf(hashes);
     }
 
-    /** The hashes as bytes, 32 each. */
+    /** 32 bytes for each hash. */
     public byte[] bytes() {
         byte[] bytes = new byte[hashes.size() * Hash.BYTES];
         for (int i = 0; i < hashes.size(); i++) {
@@ -77,12 +71,10 @@ public final class CompactRange {
         return bytes;
     }
 
-    /** Appends the next leaf. */
     public void append(Hash leaf) {
         append(new Node(0, end), leaf);
     }
 
-    /** Appends a node that begins at {@link #end}. */
     private void append(Node next, Hash hash) {
         Hash merged = hash;
         int height = next.height();
@@ -97,11 +89,7 @@ public final class CompactRange {
         end = next.end();
     }
 
-    /**
-     * Appends the leaves of another range.
-     *
-     * @throws IllegalArgumentException if it does not begin where this one ends
-     */
+    /** @throws IllegalArgumentException if {@code next} does not begin where this range ends */
     public void append(CompactRange next) {
         if (next.start != end) {
             throw new IllegalArgumentException("leaf " + next.start + " does not follow " + end);
@@ -112,11 +100,7 @@ public final class CompactRange {
         }
     }
 
-    /**
-     * The root of the tree of these leaves.
-     *
-     * @throws IllegalStateException if the range does not begin at 0
-     */
+    /** @throws IllegalStateException if the range does not begin at 0 */
     public Hash root() {
         if (start != 0) {
             throw new IllegalStateException("leaves from " + start + " on have no root");

@@ -6,12 +6,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The keys of a log that a reader trusts: those of the newest epoch it knows, and perhaps those of earlier epochs, whose
- * checkpoints the newest epoch must continue.
+ * The keys of a log that a reader trusts: those of the newest epoch it knows, and perhaps those of earlier epochs, whose checkpoints the
+ * newest epoch must continue.
  *
  * @param epoch the newest, from 1
- * @param newest the keys of this epoch
- * @param known all keys
+ * @param known the keys of all epochs
  */
 public record EpochKeys(int epoch, List<VerifierKey> newest, List<VerifierKey> known) {
 

@@ -13,12 +13,10 @@ import java.util.List;
  */
 public final class Hash {
 
-    /** The number of bytes. */
     public static final int BYTES = 32;
 
     private static final ThreadLocal<MessageDigest> SHA_256 = ThreadLocal.withInitial(Hash::sha256);
 
-    /** The root of the empty tree. */
     public static final Hash EMPTY_TREE = of(new byte[0]);
 
     private static final byte LEAF = 0;
@@ -38,7 +36,7 @@ public final class Hash {
         }
     }
 
-    /** The hash of concatenated bytes. */
+    /** Hashes the concatenated bytes. */
     public static Hash of(byte[]... parts) {
         MessageDigest digest = SHA_256.get();
         for (byte[] part : parts) {
@@ -47,7 +45,7 @@ public final class Hash {
         return new Hash(digest.digest());
     }
 
-    /** The hash of a text in UTF-8. */
+    /** Hashes the text in UTF-8. */
     public static Hash of(String text) {
         return of(text.getBytes(StandardCharsets.UTF_8));
     }
@@ -59,7 +57,6 @@ public final class Hash {
         return new Hash(digest.digest(bytes));
     }
 
-    /** The node above two nodes. */
     public static Hash node(Hash left, Hash right) {
         MessageDigest digest = SHA_256.get();
         digest.update(NODE);
@@ -67,11 +64,6 @@ public final class Hash {
         return new Hash(digest.digest(right.bytes));
     }
 
-    /**
-     * Reads a hash from bytes.
-     *
-     * @throws IndexOutOfBoundsException if fewer than 32 bytes follow {@code at}
-     */
     public static Hash at(byte[] bytes, int at) {
         if (at < 0 || at > bytes.length - BYTES) {
             throw new IndexOutOfBoundsException("no hash at " + at + " of " + bytes.length + " bytes");
@@ -79,11 +71,7 @@ public final class Hash {
         return new Hash(Arrays.copyOfRange(bytes, at, at + BYTES));
     }
 
-    /**
-     * Reads the text form.
-     *
-     * @throws IllegalArgumentException if it is not the base64 of 32 bytes, as {@link #toString} writes it
-     */
+    /** @throws IllegalArgumentException if it is not the base64 of 32 bytes, as {@link #toString} writes it */
     public static Hash parse(String base64) {
         byte[] bytes = Base64.getDecoder().decode(base64);
         Hash hash = new Hash(bytes);
@@ -107,17 +95,15 @@ public final class Hash {
                 .toList();
     }
 
-    /** A copy of its bytes. */
     public byte[] bytes() {
         return bytes.clone();
     }
 
-    /** Copies its bytes to {@code at}. */
     public void copyTo(byte[] target, int at) {
         System.arraycopy(bytes, 0, target, at, BYTES);
     }
 
-    /** Encodes it in base64url without padding, as digests in leaves. */
+    /** Without padding, as digests in leaves. */
     public String toBase64Url() {
         return Base64Url.of(bytes);
     }

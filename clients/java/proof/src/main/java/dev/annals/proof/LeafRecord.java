@@ -10,14 +10,14 @@ import java.util.TreeMap;
 /**
  * The part of a record that its leaf covers: its place, and its fields in canonical JSON.
  *
- * @param id its UUID, in lower case
+ * @param id a UUID, in lower case
  * @param sequenceId its place in the feed, from 1; its leaf has the index {@code sequenceId - 1}
  * @param recordedAt as the API writes it
  * @param fields those of {@link #FIELDS} that are set
  */
 public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMap<String, String> fields) {
 
-    /** The fields of a leaf, in its order. */
+    /** In the order of a leaf. */
     public static final List<String> FIELDS = List.of(
             "action",
             "actor.id",
@@ -34,7 +34,7 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
             "subject.type",
             "timestamp");
 
-    /** The fields that can be redacted. In events of the service, only {@code message} can. */
+    /** In events of the service, only {@code message} can be redacted. */
     public static final List<String> REDACTABLE = List.of(
             "actor.type",
             "actor.id",
@@ -56,14 +56,13 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
      * Reads a record from the JSON of the API.
      *
      * @param json an object with the members {@code id}, {@code sequence_id}, {@code recorded_at}, and the fields
-     * @throws IllegalArgumentException if it has members that no leaf covers, lacks one of these three, or is not JSON that
-     *     {@link CanonicalJson#of} accepts
+     * @throws IllegalArgumentException if it has members that no leaf covers, lacks one of these three, or is not JSON that {@link
+     * CanonicalJson#of} accepts
      */
     public static LeafRecord parse(String json) {
         return of(CanonicalJson.members(json));
     }
 
-    /** As {@link #parse(String)}, from members. */
     static LeafRecord of(SortedMap<String, String> members) {
         SortedMap<String, String> fields = new TreeMap<>();
         SortedMap<String, String> rest = new TreeMap<>(members);
@@ -158,11 +157,7 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
         return Hash.of(out.toString());
     }
 
-    /**
-     * The digest of a field.
-     *
-     * @param value in canonical JSON
-     */
+    /** @param value in canonical JSON */
     static Hash digest(String salt, String name, String value) {
         return Hash.of("[\"" + salt + "\",\"" + name + "\"," + value + "]");
     }

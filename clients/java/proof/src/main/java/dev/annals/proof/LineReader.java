@@ -24,13 +24,13 @@ public final class LineReader {
         this(in, MAX_LINE_BYTES);
     }
 
-    /** @param maxLineBytes of a line; longer ones are {@link #TOO_LONG} */
+    /** Longer lines are {@link #TOO_LONG}. */
     public LineReader(InputStream in, int maxLineBytes) {
         this.in = in;
         this.maxLineBytes = maxLineBytes;
     }
 
-    /** Reads the next line, without its end. Returns null at the end of the input. */
+    /** The line is without its end. Returns null at the end of the input. */
     public @Nullable byte[] next() throws IOException {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
         boolean any = false;

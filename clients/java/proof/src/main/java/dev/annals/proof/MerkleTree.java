@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * The Merkle tree of a log, RFC 6962, section 2.1: roots, proofs that a leaf is in it (2.1.1), and proofs that a larger tree
- * begins with a smaller one (2.1.2). To make a proof takes {@link Node}s of the tree; to verify one takes the proof alone.
+ * The Merkle tree of a log, RFC 6962, section 2.1: roots, inclusion proofs (2.1.1), and consistency proofs (2.1.2). To make a proof takes
+ * {@link Node}s of the tree; to verify one takes the proof alone.
  *
- * <p>Which nodes a proof needs depends on sizes alone, so they can be read beforehand.
+ * <p>The sizes alone decide which nodes a proof needs, so they can be read beforehand.
  */
 public final class MerkleTree {
 
@@ -22,12 +22,12 @@ public final class MerkleTree {
      */
     public record Part(long start, long end) {
 
-        /** The nodes from which its hash follows. */
+        /** Its hash follows from these. */
         public List<Node> nodes() {
             return Node.covering(start, end);
         }
 
-        /** Computes its hash from its nodes; {@link Hash#EMPTY_TREE} if it has no leaf. */
+        /** Returns {@link Hash#EMPTY_TREE} if it has no leaf. */
         public Hash hash(Function<Node, Hash> tree) {
             List<Node> nodes = nodes();
             if (nodes.isEmpty()) {
@@ -41,16 +41,11 @@ public final class MerkleTree {
         }
     }
 
-    /** The whole tree of {@code size} leaves. */
     public static Part whole(long size) {
         return new Part(0, size);
     }
 
-    /**
-     * The parts whose hashes prove that a leaf is in the tree, from its sibling upwards.
-     *
-     * @param index of the leaf, from 0 to before {@code size}
-     */
+    /** The parts whose hashes prove that a leaf is in the tree, from its sibling upwards. */
     public static List<Part> inclusion(long index, long size) {
         if (index < 0 || index >= size) {
             throw new IllegalArgumentException("a tree of " + size + " leaves has no leaf " + index);
@@ -74,10 +69,7 @@ public final class MerkleTree {
         }
     }
 
-    /**
-     * The parts whose hashes prove that the tree of {@code to} leaves begins with the tree of {@code from} leaves. None if {@code
-     * from} is 0 or {@code to}.
-     */
+    /** The parts whose hashes prove that the larger tree begins with the smaller one. None if {@code from} is 0 or {@code to}. */
     public static List<Part> consistency(long from, long to) {
         if (from < 0 || from > to) {
             throw new IllegalArgumentException("a tree of " + to + " leaves does not begin with one of " + from);
@@ -143,10 +135,7 @@ public final class MerkleTree {
         return last == 0 && hash.equals(root);
     }
 
-    /**
-     * Verifies that the tree of {@code to} leaves begins with the tree of {@code from} leaves, as in RFC 9162, section 2.1.4.2.
-     * Every tree begins with the empty one.
-     */
+    /** Verifies that the larger tree begins with the smaller one, as in RFC 9162, section 2.1.4.2. Every tree begins with the empty one. */
     public static boolean isConsistent(long from, Hash fromRoot, long to, Hash toRoot, List<Hash> proof) {
         if (from < 0 || from > to) {
             return false;

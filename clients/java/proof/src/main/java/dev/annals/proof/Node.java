@@ -4,8 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A complete node of a Merkle tree: {@code 1 << height} leaves from {@code index << height}. It never changes when the tree
- * grows.
+ * A complete node of a Merkle tree: {@code 1 << height} leaves from {@code index << height}. It never changes when the tree grows.
  *
  * @param height 0 for a leaf
  * @param index counts the nodes of this height from the left, from 0
@@ -22,10 +21,7 @@ public record Node(int height, long index) {
         return (index + 1) << height;
     }
 
-    /**
-     * The fewest nodes that cover the leaves from {@code start} to before {@code end}, from left to right: at most two of each
-     * height.
-     */
+    /** The fewest nodes that cover the leaves from {@code start} to before {@code end}, from left to right: at most two of each height. */
     public static List<Node> covering(long start, long end) {
         if (start < 0 || start > end) {
             throw new IllegalArgumentException("there are no leaves from " + start + " to before " + end);

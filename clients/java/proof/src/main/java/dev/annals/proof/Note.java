@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 /**
  * A text with signatures: C2SP signed-note.
  *
- * @param text the signed text, which ends with a newline
+ * @param text ends with a newline
  * @param signatures lines, each with its newline
  */
 public record Note(String text, List<String> signatures) {
@@ -26,11 +26,7 @@ public record Note(String text, List<String> signatures) {
     private static final Pattern LINE = Pattern.compile("\u2014 ([^+\\s\\p{Z}]+) ([0-9A-Za-z+/=]+)\n");
     private static final Pattern CONTROL = Pattern.compile("[\\x00-\\x09\\x0b-\\x1f]");
 
-    /**
-     * Reads a note.
-     *
-     * @throws IllegalArgumentException if it is not a note, or too large
-     */
+    /** @throws IllegalArgumentException if it is not a note, or too large */
     public static Note parse(String note) {
         int split = note.lastIndexOf("\n\n");
         if (note.length() > MAX_CHARACTERS
@@ -51,7 +47,7 @@ public record Note(String text, List<String> signatures) {
         return new Note(note.substring(0, split + 1), List.copyOf(lines));
     }
 
-    /** Whether a line, with its newline, has the form of a signature. */
+    /** The line has its newline. */
     public static boolean isSignature(String line) {
         Matcher matcher = LINE.matcher(line);
         return matcher.matches() && decoded(matcher.group(2)).length > Integer.BYTES;
@@ -86,7 +82,7 @@ public record Note(String text, List<String> signatures) {
         return signed;
     }
 
-    /** Whether a line has the name and the id of a key. */
+    /** Compares the name and the id. */
     static boolean isOf(String line, VerifierKey key) {
         Matcher matcher = LINE.matcher(line);
         if (!matcher.matches() || !matcher.group(1).equals(key.name())) {
@@ -96,7 +92,7 @@ public record Note(String text, List<String> signatures) {
         return signature.length > Integer.BYTES && ByteBuffer.wrap(signature).getInt() == key.id();
     }
 
-    /** The bytes of a signature, without the id of its key. */
+    /** Without the id of its key. */
     static byte[] signature(String line) {
         Matcher matcher = LINE.matcher(line);
         if (!matcher.matches()) {
@@ -116,7 +112,6 @@ public record Note(String text, List<String> signatures) {
         return new Note(text, List.copyOf(all));
     }
 
-    /** The text form of the note. */
     @Override
     public String toString() {
         return text + "\n" + String.join("", signatures);

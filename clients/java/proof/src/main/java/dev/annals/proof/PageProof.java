@@ -26,7 +26,6 @@ public record PageProof(long start, long end, List<Hash> left, List<Hash> right)
         return of(CanonicalJson.members(json));
     }
 
-    /** Reads the members of that JSON. */
     static PageProof of(SortedMap<String, String> proof) {
         return new PageProof(
                 CanonicalJson.natural(proof.get("start")),
@@ -47,9 +46,7 @@ public record PageProof(long start, long end, List<Hash> left, List<Hash> right)
     }
 
     /**
-     * Verifies the records of a page.
-     *
-     * @param records with their entries, in the order of the page
+     * @param records in the order of the page
      * @param checkpoint {@linkplain Checkpoint#open opened} before
      * @throws IllegalArgumentException if they are not records of the log
      */

@@ -15,17 +15,17 @@ import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
 /**
- * Verifies an export or an archive, line by line. Each proof in the file announces the leaves that follow it, and leads to the
- * root of the checkpoint by itself, so every record is verified. Memory grows with the number of redacted records only.
+ * Verifies an export or an archive, line by line. Each proof in the file announces the leaves that follow it, and leads to the root of the
+ * checkpoint by itself. Memory grows with the number of redacted records only.
  *
  * <p>An export reaches to the end of the log. An archive has the records that its first line names.
  */
 public final class ProvedFile {
 
-    /** The format in the first line of an export. */
+    /** In the first line of an export. */
     public static final String EXPORT = "proved-export/1";
 
-    /** The format in the first line of an archive. */
+    /** In the first line of an archive. */
     public static final String ARCHIVE = "proved-archive/1";
 
     /** Enough for a record with the largest message, and for the proof of the largest page. */
@@ -39,7 +39,6 @@ public final class ProvedFile {
     private final LineReader lines;
     private final Header header;
     private final Checkpoint signed;
-    /** The last sequence id that the file must have. */
     private final long last;
 
     private final @Nullable Checkpoint older;
@@ -48,7 +47,7 @@ public final class ProvedFile {
 
     /** The end of the leaves that proofs have announced, without a gap. */
     private long place;
-    /** The leaves that the last proof has announced, from {@code leavesStart}. */
+    /** Announced by the last proof, from {@code leavesStart}. */
     private List<Hash> leaves = List.of();
 
     private long leavesStart;
@@ -69,8 +68,8 @@ public final class ProvedFile {
      * The first line of a file.
      *
      * @param project its name, which is not proved; null for an export
-     * @param first the first sequence id; 1 for an export
-     * @param last the last sequence id; null for an export
+     * @param first 1 for an export
+     * @param last null for an export
      */
     private record Header(
             String note,
@@ -78,11 +77,7 @@ public final class ProvedFile {
             long first,
             @Nullable Long last) {}
 
-    /**
-     * Unpacks gzip; passes other bytes through.
-     *
-     * @throws IOException if they cannot be read
-     */
+    /** Unpacks gzip; passes other bytes through. */
     public static InputStream unpacked(InputStream in) throws IOException {
         BufferedInputStream buffered = new BufferedInputStream(in, 65_536);
         buffered.mark(2);
@@ -156,22 +151,19 @@ public final class ProvedFile {
         return new String(utf8, StandardCharsets.UTF_8);
     }
 
-    /** The signed note. */
     public String note() {
         return header.note;
     }
 
-    /** The signed checkpoint. */
     public Checkpoint signed() {
         return signed;
     }
 
-    /** Whether it is an archive. */
     public boolean isArchive() {
         return header.last != null;
     }
 
-    /** The name of the project of an archive, which is not proved; empty for an export. */
+    /** The name of an archive's project, which is not proved; empty for an export. */
     public String project() {
         return header.project == null ? "" : header.project;
     }
@@ -186,37 +178,37 @@ public final class ProvedFile {
         return last;
     }
 
-    /** The number of missing values of the records, once they are verified. */
+    /** The number of missing values, once the records are verified. */
     public long redacted() {
         return redacted.values();
     }
 
     /**
-     * The number of missing values that no event in the file names, once the records are verified. Only in an archive that ends
-     * before its log may it exceed 0, because the event may follow. In a file that reaches the end, each one is a finding.
+     * The number of missing values that no event in the file names, once the records are verified. Only in an archive that ends before its
+     * log may it exceed 0, because the event may follow. In a file that reaches the end, each one is a finding.
      */
     public long unnamed() {
         return redacted.unnamed();
     }
 
-    /** The compact range of the log before the file, once the records are verified. */
+    /** The log before the file, once the records are verified. */
     public CompactRange before() {
         return first == null ? CompactRange.at(0) : CompactRange.of(0, first.start(), first.left());
     }
 
-    /** The compact range of the log up to the end of the file, once the records are verified. */
+    /** The log up to the end of the file, once the records are verified. */
     public CompactRange through() {
         return tree == null ? before() : tree;
     }
 
-    /** The compact range of the log after the file, once the records are verified. */
+    /** The log after the file, once the records are verified. */
     public CompactRange behind() {
         return CompactRange.of(through().end(), signed.size(), right);
     }
 
     /**
-     * Verifies the rest of the file, and passes on each record whose hash the proof before it announces. The proofs are verified at
-     * the end: discard all records if something was found.
+     * Verifies the rest of the file, and passes on each record whose hash the proof before it announces. The proofs are verified at the
+     * end: discard all records if something was found.
      *
      * @param taker receives the text of each record, and the record
      * @return the number of errors
@@ -226,11 +218,7 @@ public final class ProvedFile {
         return verify();
     }
 
-    /**
-     * Verifies the rest of the file.
-     *
-     * @return the number of errors
-     */
+    /** @return the number of errors */
     public long verify() throws IOException {
         if (older != null && older.size() > signed.size()) {
             find("the log of the file has " + signed.size() + " records, and had " + older.size()
@@ -334,7 +322,7 @@ public final class ProvedFile {
         return proved;
     }
 
-    /** Checks that all announced records were read. */
+    /** All announced records must have been read. */
     private void end() {
         long end = leavesStart + leaves.size();
         if (place < end) {

@@ -5,18 +5,15 @@ import java.util.Set;
 import java.util.SortedMap;
 
 /**
- * A record with the values from which its entry follows: its seed, or, after redactions, the salts of remaining fields and the
- * digests of redacted ones.
+ * A record with the values from which its entry follows: its seed, or, after redactions, the salts of remaining fields and the digests of
+ * redacted ones.
  *
- * @param record the record
  * @param entry the input of its leaf
  * @param redacted the fields whose values are gone. {@link RedactionEvent}s of the log tell whether they were redacted
  */
 public record ProvedRecord(LeafRecord record, Hash entry, Set<String> redacted) {
 
     /**
-     * Reads a record of a proved page or of a proof.
-     *
      * @param json a record of the API with the member {@code seed}, or with {@code salts} and {@code redacted}
      * @throws IllegalArgumentException if it is not such a record
      */

@@ -9,8 +9,8 @@ import java.util.TreeSet;
 import java.util.function.Consumer;
 
 /**
- * Compares missing values of records with the redaction events of the log. A value may be missing only if a later {@link
- * RedactionEvent} names its record and field, and an event may name no value that is still there.
+ * Compares missing values of records with the redaction events of the log. A value may be missing only if a later {@link RedactionEvent}
+ * names its record and field, and an event may name no value that is still there.
  *
  * <p>It takes about 150 bytes for each record with missing values.
  */
@@ -92,7 +92,6 @@ public final class RedactedValues {
                 .sum();
     }
 
-    /** Reports the missing values that no event has named. */
     void findUnnamed(Consumer<String> findings) {
         records.entrySet().stream()
                 .filter(record -> record.getValue().open() != 0)
@@ -121,11 +120,7 @@ public final class RedactedValues {
         return String.join(", ", names);
     }
 
-    /**
-     * A sentence for readers about missing values.
-     *
-     * @param values the number of missing ones
-     */
+    /** A sentence for readers about this number of missing values. */
     public static String count(long values) {
         return values == 0
                 ? "No value is redacted."

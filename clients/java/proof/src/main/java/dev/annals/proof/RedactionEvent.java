@@ -6,32 +6,25 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * A record that states which values of an earlier record were redacted. Only the function {@code annals.redact} appends such a
- * record: the database refuses actions that begin with {@code annals.} from all roles but its owner.
+ * A record that states which values of an earlier record were redacted. Only the function {@code annals.redact} appends such a record: the
+ * database refuses actions that begin with {@code annals.} from all roles but its owner.
  *
- * @param id of the event
- * @param sequenceId of the event
  * @param recordId the redacted record
  * @param recordSequenceId of the redacted record, below {@code sequenceId}
  * @param fields of {@link LeafRecord#REDACTABLE}
  */
 public record RedactionEvent(String id, long sequenceId, String recordId, long recordSequenceId, Set<String> fields) {
 
-    /** The action of these events. */
     public static final String ACTION = "annals.redact";
 
     private static final Pattern SEQUENCE_ID = Pattern.compile("[1-9][0-9]{0,17}");
 
-    /** Whether a record has this action. */
+    /** Whether a record has the action {@link #ACTION}. */
     public static boolean is(LeafRecord record) {
         return CanonicalJson.quoted(ACTION).equals(record.fields().get("action"));
     }
 
-    /**
-     * Reads a record with this action.
-     *
-     * @throws IllegalArgumentException if {@code annals.redact} does not write such a record
-     */
+    /** @throws IllegalArgumentException if {@code annals.redact} does not write such a record */
     public static RedactionEvent of(ProvedRecord proved) {
         LeafRecord record = proved.record();
         String unlike = "record " + record.id() + " with the sequence id " + record.sequenceId() + " has the action "

@@ -7,8 +7,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The redaction events of a log, for a reader that sees one page after another. It remembers at most 10,000 redacted records.
- * Not thread-safe.
+ * The redaction events of a log, for a reader that sees one page after another. It remembers at most 10,000 redacted records. Not
+ * thread-safe.
  */
 public final class RedactionEvents {
 
@@ -19,7 +19,7 @@ public final class RedactionEvents {
     private final Map<Redacted, Set<String>> named = new LinkedHashMap<>();
 
     /**
-     * Adds proved records. Ignores those that are no redaction events.
+     * Takes proved records. Ignores those that are no redaction events.
      *
      * @throws IllegalArgumentException as in {@link RedactionEvent#of}
      */
@@ -45,7 +45,7 @@ public final class RedactionEvents {
         return open;
     }
 
-    /** A sentence for readers about missing values that no event names. */
+    /** A sentence for readers. */
     public static String finding(ProvedRecord record, Set<String> unnamed) {
         return "Record " + record.record().id() + " with the sequence id "
                 + record.record().sequenceId() + " lacks its " + String.join(", ", unnamed) + ", and no "

@@ -5,15 +5,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Random bytes from which salts follow: the seed of 256 records gives the seed of each record, which gives the salt of each
- * field. With the seed of a record, its leaf can be computed, and no other leaf.
+ * Random bytes from which salts follow: the seed of 256 records gives the seed of each record, which gives the salt of each field. With the
+ * seed of a record, its leaf can be computed, and no other leaf.
  */
 public final class Seed {
 
-    /** The bytes of a seed. */
     public static final int BYTES = 32;
 
-    /** The bytes of a salt. */
     static final int SALT_BYTES = 16;
 
     private final byte[] bytes;
@@ -25,16 +23,11 @@ public final class Seed {
         this.bytes = bytes;
     }
 
-    /** Wraps the bytes of a seed. */
     public static Seed of(byte[] bytes) {
         return new Seed(bytes.clone());
     }
 
-    /**
-     * Reads the text form.
-     *
-     * @throws IllegalArgumentException if it is not base64url of 32 bytes without padding
-     */
+    /** @throws IllegalArgumentException if it is not base64url of 32 bytes without padding */
     public static Seed parse(String text) {
         return new Seed(Base64Url.parse(text, BYTES));
     }
@@ -51,12 +44,11 @@ public final class Seed {
         return Base64Url.of(Arrays.copyOf(hash, SALT_BYTES));
     }
 
-    /** The bytes of the seed. */
     public byte[] bytes() {
         return bytes.clone();
     }
 
-    /** Encodes it in base64url without padding. */
+    /** Base64url without padding. */
     @Override
     public String toString() {
         return Base64Url.of(bytes);

@@ -20,11 +20,7 @@ public record TlogProof(String record, long index, List<Hash> path, String check
     private static final String EXTRA = "extra ";
     private static final String INDEX = "index ";
 
-    /**
-     * Reads the text form.
-     *
-     * @throws IllegalArgumentException if it is not such a proof, or has no record
-     */
+    /** @throws IllegalArgumentException if it is not such a proof, or has no record */
     public static TlogProof parse(String text) {
         int end = text.indexOf("\n\n");
         List<String> lines =
@@ -47,7 +43,6 @@ public record TlogProof(String record, long index, List<Hash> path, String check
     /**
      * Verifies the signature, the path, and the leaf of the record.
      *
-     * @return the record
      * @throws IllegalArgumentException if one of them fails
      */
     public ProvedRecord verify(Collection<VerifierKey> keys) {

@@ -44,11 +44,7 @@ public final class VerifierKey {
         this.key = key(bytes);
     }
 
-    /**
-     * Makes the key of a log.
-     *
-     * @param bytes 32, as in RFC 8032
-     */
+    /** @param bytes 32, as in RFC 8032 */
     public static VerifierKey ofLog(String name, byte[] bytes) {
         return new VerifierKey(name, ED25519, bytes);
     }
@@ -74,16 +70,11 @@ public final class VerifierKey {
         }
     }
 
-    /**
-     * Reads the text form of a log's key.
-     *
-     * @throws IllegalArgumentException if it is not the text of an Ed25519 key
-     */
+    /** @throws IllegalArgumentException if it is not the text of an Ed25519 key */
     public static VerifierKey parse(String text) {
         return parse(text, ED25519);
     }
 
-    /** Reads the text form of a key of a type. */
     static VerifierKey parse(String text, byte type) {
         Matcher matcher = TEXT.matcher(text);
         if (!matcher.matches()) {
@@ -112,7 +103,6 @@ public final class VerifierKey {
         return id;
     }
 
-    /** Verifies a signature of this key. */
     public boolean verifies(String text, byte[] signature) {
         if (signature.length != SIGNATURE_BYTES) {
             return false;

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * The public key of a witness, {@code name+id+key} of type 4, as in C2SP tlog-cosignature. A witness cosigns checkpoints, with a
- * time, of logs that only grow.
+ * The public key of a witness, {@code name+id+key} of type 4, as in C2SP tlog-cosignature. A witness cosigns checkpoints, with a time, of
+ * logs that only grow.
  */
 public final class WitnessKey {
 
@@ -18,16 +18,11 @@ public final class WitnessKey {
         this.key = key;
     }
 
-    /**
-     * Reads the text form.
-     *
-     * @throws IllegalArgumentException if it is not the text of an Ed25519 key of type 4
-     */
+    /** @throws IllegalArgumentException if it is not the text of an Ed25519 key of type 4 */
     public static WitnessKey parse(String text) {
         return new WitnessKey(VerifierKey.parse(text, VerifierKey.COSIGNATURE));
     }
 
-    /** The name of the witness. */
     public String name() {
         return key.name();
     }
@@ -52,7 +47,7 @@ public final class WitnessKey {
         return Optional.ofNullable(last);
     }
 
-    /** Whether a line has this key's name and id. */
+    /** Compares the name and the id. */
     public boolean isOf(String line) {
         return Note.isOf(line, key);
     }

@@ -26,7 +26,11 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
 
         Outcome NOTHING = new Delivered("There was nothing to send.");
 
-        /** @param answer the sink's answer, for people */
+        /**
+         * The sink has the whole batch.
+         *
+         * @param answer the sink's answer, for people
+         */
         record Delivered(String answer) implements Outcome {
 
             static Delivered records(int count, String more) {
@@ -42,7 +46,11 @@ sealed interface Sink extends AutoCloseable permits WebhookSink, PostgresSink, K
          */
         record Failed(String why, @Nullable Duration after) implements Outcome {}
 
-        /** @param gone whether the sink takes nothing any more */
+        /**
+         * The sink refuses the batch.
+         *
+         * @param gone whether the sink takes nothing any more
+         */
         record Refused(String why, boolean gone) implements Outcome {}
 
         /** The sink has another cursor than the stream: another instance has delivered, or the stream was rewound. */

@@ -29,7 +29,11 @@ sealed interface LogEncoding permits LogProtobuf, LogJson {
      */
     List<Slice> find(byte[] body, int most);
 
-    /** @throws Refusal if it cannot be read */
+    /**
+     * Reads one log record.
+     *
+     * @throws Refusal if it cannot be read
+     */
     LogRecord read(byte[] body, Slice slice) throws Refusal;
 
     /** The answer to a request of which some log records were refused. */

@@ -11,7 +11,11 @@ public final class Base64Url {
         return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
     }
 
-    /** @throws IllegalArgumentException if it is not the text of {@code expectedBytes} bytes */
+    /**
+     * Reads a text.
+     *
+     * @throws IllegalArgumentException if it is not the text of {@code expectedBytes} bytes
+     */
     public static byte[] parse(String text, int expectedBytes) {
         byte[] bytes = Base64.getUrlDecoder().decode(text);
         if (bytes.length != expectedBytes || !of(bytes).equals(text)) {

@@ -38,6 +38,8 @@ public final class CanonicalJson {
     private CanonicalJson() {}
 
     /**
+     * Makes the canonical text of a JSON text.
+     *
      * @throws IllegalArgumentException if it is not one JSON value, repeats a name in an object, has half of a surrogate pair, or more than
      * 200 levels
      */

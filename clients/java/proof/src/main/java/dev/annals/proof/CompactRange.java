@@ -25,7 +25,11 @@ public final class CompactRange {
         return new CompactRange(start, start, new ArrayList<>());
     }
 
-    /** @throws IllegalArgumentException if such a range has another number of hashes */
+    /**
+     * A range with known hashes.
+     *
+     * @throws IllegalArgumentException if such a range has another number of hashes
+     */
     public static CompactRange of(long start, long end, List<Hash> hashes) {
         int nodes = Node.covering(start, end).size();
         if (nodes != hashes.size()) {
@@ -89,7 +93,11 @@ public final class CompactRange {
         end = next.end();
     }
 
-    /** @throws IllegalArgumentException if {@code next} does not begin where this range ends */
+    /**
+     * Appends the leaves of another range.
+     *
+     * @throws IllegalArgumentException if {@code next} does not begin where this range ends
+     */
     public void append(CompactRange next) {
         if (next.start != end) {
             throw new IllegalArgumentException("leaf " + next.start + " does not follow " + end);
@@ -100,7 +108,11 @@ public final class CompactRange {
         }
     }
 
-    /** @throws IllegalStateException if the range does not begin at 0 */
+    /**
+     * The root of the tree of these leaves.
+     *
+     * @throws IllegalStateException if the range does not begin at 0
+     */
     public Hash root() {
         if (start != 0) {
             throw new IllegalStateException("leaves from " + start + " on have no root");

@@ -71,7 +71,11 @@ public final class Hash {
         return new Hash(Arrays.copyOfRange(bytes, at, at + BYTES));
     }
 
-    /** @throws IllegalArgumentException if it is not the base64 of 32 bytes, as {@link #toString} writes it */
+    /**
+     * Reads the text form.
+     *
+     * @throws IllegalArgumentException if it is not the base64 of 32 bytes, as {@link #toString} writes it
+     */
     public static Hash parse(String base64) {
         byte[] bytes = Base64.getDecoder().decode(base64);
         Hash hash = new Hash(bytes);

@@ -26,7 +26,11 @@ public record Note(String text, List<String> signatures) {
     private static final Pattern LINE = Pattern.compile("\u2014 ([^+\\s\\p{Z}]+) ([0-9A-Za-z+/=]+)\n");
     private static final Pattern CONTROL = Pattern.compile("[\\x00-\\x09\\x0b-\\x1f]");
 
-    /** @throws IllegalArgumentException if it is not a note, or too large */
+    /**
+     * Reads a note.
+     *
+     * @throws IllegalArgumentException if it is not a note, or too large
+     */
     public static Note parse(String note) {
         int split = note.lastIndexOf("\n\n");
         if (note.length() > MAX_CHARACTERS

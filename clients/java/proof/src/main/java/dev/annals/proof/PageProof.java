@@ -46,6 +46,8 @@ public record PageProof(long start, long end, List<Hash> left, List<Hash> right)
     }
 
     /**
+     * Verifies the records of a page.
+     *
      * @param records in the order of the page
      * @param checkpoint {@linkplain Checkpoint#open opened} before
      * @throws IllegalArgumentException if they are not records of the log

@@ -218,7 +218,11 @@ public final class ProvedFile {
         return verify();
     }
 
-    /** @return the number of errors */
+    /**
+     * Verifies the rest of the file.
+     *
+     * @return the number of errors
+     */
     public long verify() throws IOException {
         if (older != null && older.size() > signed.size()) {
             find("the log of the file has " + signed.size() + " records, and had " + older.size()

@@ -14,6 +14,8 @@ import java.util.SortedMap;
 public record ProvedRecord(LeafRecord record, Hash entry, Set<String> redacted) {
 
     /**
+     * Reads a record of a proved page or of a proof.
+     *
      * @param json a record of the API with the member {@code seed}, or with {@code salts} and {@code redacted}
      * @throws IllegalArgumentException if it is not such a record
      */

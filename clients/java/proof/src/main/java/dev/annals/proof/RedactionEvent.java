@@ -24,7 +24,11 @@ public record RedactionEvent(String id, long sequenceId, String recordId, long r
         return CanonicalJson.quoted(ACTION).equals(record.fields().get("action"));
     }
 
-    /** @throws IllegalArgumentException if {@code annals.redact} does not write such a record */
+    /**
+     * Reads a record with this action.
+     *
+     * @throws IllegalArgumentException if {@code annals.redact} does not write such a record
+     */
     public static RedactionEvent of(ProvedRecord proved) {
         LeafRecord record = proved.record();
         String unlike = "record " + record.id() + " with the sequence id " + record.sequenceId() + " has the action "

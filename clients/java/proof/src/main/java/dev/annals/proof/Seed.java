@@ -27,7 +27,11 @@ public final class Seed {
         return new Seed(bytes.clone());
     }
 
-    /** @throws IllegalArgumentException if it is not base64url of 32 bytes without padding */
+    /**
+     * Reads the text form.
+     *
+     * @throws IllegalArgumentException if it is not base64url of 32 bytes without padding
+     */
     public static Seed parse(String text) {
         return new Seed(Base64Url.parse(text, BYTES));
     }

@@ -20,7 +20,11 @@ public record TlogProof(String record, long index, List<Hash> path, String check
     private static final String EXTRA = "extra ";
     private static final String INDEX = "index ";
 
-    /** @throws IllegalArgumentException if it is not such a proof, or has no record */
+    /**
+     * Reads the text form.
+     *
+     * @throws IllegalArgumentException if it is not such a proof, or has no record
+     */
     public static TlogProof parse(String text) {
         int end = text.indexOf("\n\n");
         List<String> lines =

@@ -44,7 +44,11 @@ public final class VerifierKey {
         this.key = key(bytes);
     }
 
-    /** @param bytes 32, as in RFC 8032 */
+    /**
+     * Makes the key of a log.
+     *
+     * @param bytes 32, as in RFC 8032
+     */
     public static VerifierKey ofLog(String name, byte[] bytes) {
         return new VerifierKey(name, ED25519, bytes);
     }
@@ -70,7 +74,11 @@ public final class VerifierKey {
         }
     }
 
-    /** @throws IllegalArgumentException if it is not the text of an Ed25519 key */
+    /**
+     * Reads the text form of a log's key.
+     *
+     * @throws IllegalArgumentException if it is not the text of an Ed25519 key
+     */
     public static VerifierKey parse(String text) {
         return parse(text, ED25519);
     }

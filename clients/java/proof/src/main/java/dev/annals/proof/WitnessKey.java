@@ -18,7 +18,11 @@ public final class WitnessKey {
         this.key = key;
     }
 
-    /** @throws IllegalArgumentException if it is not the text of an Ed25519 key of type 4 */
+    /**
+     * Reads the text form.
+     *
+     * @throws IllegalArgumentException if it is not the text of an Ed25519 key of type 4
+     */
     public static WitnessKey parse(String text) {
         return new WitnessKey(VerifierKey.parse(text, VerifierKey.COSIGNATURE));
     }

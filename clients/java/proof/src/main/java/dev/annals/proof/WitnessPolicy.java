@@ -16,6 +16,8 @@ public record WitnessPolicy(List<WitnessKey> witnesses, int needed) {
     public static final WitnessPolicy NONE = new WitnessPolicy(List.of(), 0);
 
     /**
+     * Reads a policy.
+     *
      * @param vkeys of the witnesses
      * @param needed null for all of them
      * @throws IllegalArgumentException if a key is not a witness's or is repeated, or if more are needed than named
@@ -33,7 +35,11 @@ public record WitnessPolicy(List<WitnessKey> witnesses, int needed) {
         return new WitnessPolicy(witnesses, count);
     }
 
-    /** @throws IllegalArgumentException if a cosignature is wrong */
+    /**
+     * Returns the witnesses that have cosigned a note.
+     *
+     * @throws IllegalArgumentException if a cosignature is wrong
+     */
     public List<WitnessKey> cosigners(Note note) {
         return witnesses.stream()
                 .filter(witness -> witness.cosigned(note).isPresent())
@@ -41,6 +47,8 @@ public record WitnessPolicy(List<WitnessKey> witnesses, int needed) {
     }
 
     /**
+     * Requires enough cosignatures.
+     *
      * @param note a signed note
      * @return the number of cosignatures, as the end of a sentence; empty if the policy names no witness
      * @throws IllegalArgumentException if too few have, or a cosignature does not hold

@@ -16,7 +16,7 @@ final class Address {
 
     private Address() {}
 
-    /** The IPv4 or IPv6 address in the text, without brackets, port and zone; null if there is none. */
+    /** Without brackets, port and zone; null if the text is no IPv4 or IPv6 address. */
     static String in(String text) {
         String address = text.strip();
         if (address.length() > LONGEST) {

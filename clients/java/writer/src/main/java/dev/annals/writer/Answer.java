@@ -7,11 +7,11 @@ import java.util.Map;
 final class Answer {
 
     enum Kind {
-        /** All of it is stored. */
+        /** All of the batch is stored. */
         STORED,
-        /** None of it is stored, because of some of its records. */
+        /** Nothing is stored, because of some of the records. */
         REFUSED,
-        /** None of it is stored, because of its size or of a record that the answer does not name. */
+        /** Nothing is stored, because of the size or of a record that the answer does not name. */
         SPLIT,
         /** The batch may be stored. Send it again. */
         LATER
@@ -19,7 +19,7 @@ final class Answer {
 
     final Kind kind;
     final String reason;
-    /** Why each record is refused, by its place in the batch. */
+    /** Reasons by the record's place in the batch. */
     final Map<Integer, String> refused;
     /** The Retry-After of the service, or null. */
     final Duration pause;

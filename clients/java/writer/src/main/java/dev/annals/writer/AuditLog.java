@@ -28,9 +28,9 @@ import java.util.function.Supplier;
  * }
  * }</pre>
  *
- * <p>{@link #append} returns at once. The client sends records in the order in which they were appended, many in one request,
- * and repeats a request until the service has stored it. Each record has its id before the first attempt, so it is stored once.
- * Any thread may append. Open one client per process and close it at the end.
+ * <p>{@link #append} returns at once. The client sends records in the order in which they were appended, many in one request, and repeats a
+ * request until the service has stored it. Each record has its id before the first attempt, so it is stored once. Any thread may append.
+ * Open one client per process and close it at the end.
  */
 public final class AuditLog implements AutoCloseable {
 
@@ -48,7 +48,7 @@ public final class AuditLog implements AutoCloseable {
     private final CompletableFuture<Void> sending;
     private final CompletableFuture<Void> spooling;
     private final CountDownLatch spoolingStops = new CountDownLatch(1);
-    /** The result of the first close; null before it. */
+    /** Null before the first close. */
     private Boolean settled;
 
     private AuditLog(Builder options) throws IOException {
@@ -98,13 +98,13 @@ public final class AuditLog implements AutoCloseable {
         return new Builder(service, () -> token);
     }
 
-    /** As {@link #to(URI, String)}, with a token that is read again before each request. */
+    /** The token is read again before each request. */
     public static Builder to(URI service, Supplier<String> token) {
         return new Builder(service, token);
     }
 
     /**
-     * Takes a record and returns its receipt. While the buffer is full, it waits up to {@link Builder#appendTimeout}.
+     * Waits up to {@link Builder#appendTimeout} while the buffer is full.
      *
      * @throws BufferFullException if the buffer stays full
      * @throws IllegalStateException if this is closed
@@ -130,21 +130,19 @@ public final class AuditLog implements AutoCloseable {
                 && (spool == null || spool.awaitSettled(Duration.ofNanos(Math.max(1, end - System.nanoTime()))));
     }
 
-    /** The counters of this client. */
     public Metrics metrics() {
         return counters.metrics(buffer.records(), buffer.bytes(), spool == null ? 0 : spool.bytes());
     }
 
-    /** {@link #close(Duration)} with 30 seconds. */
+    /** Waits up to 30 seconds, as {@link #close(Duration)}. */
     @Override
     public void close() {
         close(CLOSE_TIMEOUT);
     }
 
     /**
-     * Takes no more records and waits until the records taken are stored. Records that are not stored after the timeout stay in the
-     * spool for the next client; without a spool, the handler of refusals gets them. Further calls wait for the first one and
-     * return its result.
+     * Takes no more records and waits until the records taken are stored. Records that are not stored after the timeout stay in the spool
+     * for the next client; without a spool, the handler of refusals gets them. Further calls return the result of the first one.
      *
      * @return whether all is stored or refused
      */
@@ -245,7 +243,6 @@ public final class AuditLog implements AutoCloseable {
         Problems.log("Record " + refusal.id() + " is not stored. " + refusal.reason());
     }
 
-    /** The options of a client. */
     public static final class Builder {
         private final URI service;
         private final Supplier<String> token;
@@ -284,15 +281,15 @@ public final class AuditLog implements AutoCloseable {
             return this;
         }
 
-        /** The time that an append waits while the buffer is full, before it fails; 30 s by default, 0 to fail at once. */
+        /** The time that an append waits while the buffer is full; 30 s by default, 0 to fail at once. */
         public Builder appendTimeout(Duration timeout) {
             this.appendTimeout = timeout;
             return this;
         }
 
         /**
-         * The most records and bytes of one request: 1,000 and 900,000 by default, since many proxies take 1 MiB. The service
-         * takes 1,000 and 16 MiB.
+         * The most of one request: 1,000 records and 900,000 bytes by default, since many proxies take 1 MiB. The service takes 1,000 and
+         * 16 MiB.
          */
         public Builder batch(int records, int bytes) {
             requireAtLeast(1, records, "records in a batch");
@@ -302,7 +299,7 @@ public final class AuditLog implements AutoCloseable {
             return this;
         }
 
-        /** The timeout of one request; 60 s by default. */
+        /** 60 s by default. */
         public Builder requestTimeout(Duration timeout) {
             requireAtLeast(1, timeout.toMillis(), "milliseconds for a request");
             this.requestTimeout = timeout;
@@ -310,8 +307,8 @@ public final class AuditLog implements AutoCloseable {
         }
 
         /**
-         * The first and the longest wait before a request is repeated; 100 ms and 30 s by default. The wait doubles
-         * with each failure. The service may ask for a longer one, up to the longest.
+         * The first and the longest wait before a request is repeated; 100 ms and 30 s by default. The wait doubles with each failure. The
+         * service may ask for a longer one, up to the longest.
          */
         public Builder pauses(Duration first, Duration longest) {
             requireAtLeast(1, first.toMillis(), "milliseconds between attempts");
@@ -334,9 +331,9 @@ public final class AuditLog implements AutoCloseable {
         }
 
         /**
-         * Receives the records that will not be stored: those that the service refuses for good, and those that the client gave
-         * up. It runs in the client's own thread. After a crash it may receive a record again. The default handler writes them to
-         * the file {@code refused.ndjson} of the spool; without a spool it logs their ids, and their receipts fail.
+         * Receives the records that will not be stored: those that the service refuses for good, and those that the client gave up. It runs
+         * in the client's own thread. After a crash it may receive a record again. The default handler writes them to the file {@code
+         * refused.ndjson} of the spool; without a spool it logs their ids, and their receipts fail.
          */
         public Builder onRefusal(Consumer<Refusal> handler) {
             this.refusals = handler;

@@ -26,17 +26,21 @@ public final class AuditRecord {
         this.fields = fields;
     }
 
-    /** Begins a record of this action: a constant name of your choice, such as {@code volume_create}. */
+    /**
+     * Begins a record of this action.
+     *
+     * @param action a constant name of your choice, such as {@code volume_create}
+     */
     public static Builder of(String action) {
         return new Builder(action);
     }
 
-    /** Its id, if the application has chosen one. */
+    /** Null unless the application has chosen one. */
     UUID id() {
         return id;
     }
 
-    /** The whole record, at most {@link Entry#MAX_BYTES}. The id comes first, because a spool reads it there. */
+    /** At most {@link Entry#MAX_BYTES}. The id comes first, because a spool reads it there. */
     String json(UUID withId, Instant now) {
         Instant time = timestamp == null ? now : timestamp;
         return "{\"id\":\"" + withId + "\",\"timestamp\":\"" + time.truncatedTo(ChronoUnit.MICROS) + "\"," + fields
@@ -44,8 +48,8 @@ public final class AuditRecord {
     }
 
     /**
-     * The fields of a record. Only the action is required; a null leaves a field out. The service accepts the record for any
-     * values: a value that it would refuse is cut, replaced, or moved into the metadata.
+     * The fields of a record. Only the action is required; a null leaves a field out. The service accepts the record for any values: a
+     * value that it would refuse is cut, replaced, or moved into the metadata.
      */
     public static final class Builder {
         /** The id, the time, and the names of message and metadata. */
@@ -59,7 +63,7 @@ public final class AuditRecord {
         private static final Instant END = Instant.parse("9999-12-31T23:59:59.999999999Z");
 
         private final Map<String, String> fields = new LinkedHashMap<>();
-        /** Values that do not fit their fields. They go into the metadata. */
+        /** Values that do not fit their fields. They become metadata. */
         private final Map<String, String> misfits = new LinkedHashMap<>();
 
         private String message;
@@ -72,7 +76,7 @@ public final class AuditRecord {
             text("action", name.isEmpty() ? "(none)" : name, MAX_ACTION);
         }
 
-        /** The record's own id. Without one, the client draws one; two records with the same id are one record. */
+        /** Without an id, the client draws one; two records with the same id are one record. */
         public Builder id(UUID id) {
             this.id = id;
             return this;
@@ -88,14 +92,12 @@ public final class AuditRecord {
             return party("subject", type, id, name);
         }
 
-        /** The result, such as {@code success}, {@code failure} or {@code denied}. */
+        /** Such as {@code success}, {@code failure} or {@code denied}. */
         public Builder outcome(String outcome) {
             return text("outcome", outcome == null || outcome.isEmpty() ? null : outcome, MAX_OUTCOME);
         }
 
-        /**
-         * The actor's address, IPv4 or IPv6. A port or zone is left out. A text that is no address goes into the metadata.
-         */
+        /** The actor's IPv4 or IPv6 address. A port or zone is left out. A text that is no address becomes metadata. */
         public Builder ipAddress(String address) {
             String bare = address == null ? null : Address.in(address);
             return fitting("ip_address", bare, address == null || address.isEmpty() ? null : address);
@@ -107,7 +109,7 @@ public final class AuditRecord {
             return this;
         }
 
-        /** The time of the event; by default the time of the append. */
+        /** By default the time of the append. */
         public Builder timestamp(Instant timestamp) {
             boolean fits = timestamp == null || !(timestamp.isBefore(FIRST) || timestamp.isAfter(END));
             this.timestamp = fits ? timestamp : null;
@@ -127,7 +129,6 @@ public final class AuditRecord {
             return field("number", fits ? "{\"sequence\":\"" + sequence + "\"}" : null);
         }
 
-        /** The record. */
         public AuditRecord build() {
             StringBuilder json = new StringBuilder();
             fields.forEach((name, value) -> append(json, name, value));
@@ -182,7 +183,7 @@ public final class AuditRecord {
             return value == null ? null : Json.string(Json.fit(value, maxCharacters), Integer.MAX_VALUE);
         }
 
-        /** Sets the field to a value that fits, or keeps the given value in the metadata. */
+        /** Moves a value that does not fit to the metadata. */
         private Builder fitting(String name, String fit, String given) {
             misfits.remove(name);
             if (fit == null && given != null) {

@@ -29,7 +29,7 @@ final class Buffer implements Source {
         this.batching = batching;
     }
 
-    /** Adds a record as soon as the buffer has room. */
+    /** Waits until the buffer has room. */
     void add(Entry entry, Duration wait) {
         lock.lock();
         try {
@@ -111,7 +111,7 @@ final class Buffer implements Source {
         }
     }
 
-    /** Refuses new records. Those in the buffer can still be taken. */
+    /** Records in the buffer can still be taken. */
     void close() {
         lock.lock();
         try {
@@ -134,7 +134,6 @@ final class Buffer implements Source {
         }
     }
 
-    /** The records that are not settled. */
     List<Entry> left() {
         lock.lock();
         try {
@@ -162,7 +161,7 @@ final class Buffer implements Source {
         }
     }
 
-    /** The most records and bytes of one batch. */
+    /** The limits of one batch. */
     static final class Batching {
         final int records;
         final int bytes;

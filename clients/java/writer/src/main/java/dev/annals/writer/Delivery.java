@@ -15,8 +15,7 @@ import java.util.function.Consumer;
 import java.util.regex.Pattern;
 
 /**
- * Sends the records of a source, one batch at a time, which keeps their order. The next batch gathers while one is in flight. A
- * batch ends when each of its records is stored or refused.
+ * Sends the records of a source, one batch at a time, which keeps their order. A batch ends when each of its records is stored or refused.
  */
 final class Delivery implements Runnable {
 
@@ -37,11 +36,10 @@ final class Delivery implements Runnable {
         this.counters = counters;
     }
 
-    /** The waits between attempts, and the time to give up. */
     static final class Retries {
         final Duration first;
         final Duration longest;
-        /** The time after which a batch is given up; null for never. */
+        /** Null for never. */
         final Duration limit;
 
         Retries(Duration first, Duration longest, Duration limit) {
@@ -73,7 +71,7 @@ final class Delivery implements Runnable {
         stop.complete(null);
     }
 
-    /** Returns true once each record is stored or refused, false if this was stopped before. */
+    /** Returns false if this was stopped before each record was stored or refused. */
     // Java 11 has no other switch.
     @SuppressWarnings("StatementSwitchToExpressionSwitch")
     private boolean deliver(List<Entry> batch) {
@@ -121,7 +119,7 @@ final class Delivery implements Runnable {
             if (retries.limit != null && System.nanoTime() - start >= retries.limit.toNanos()) {
                 return answer;
             }
-            // Clients that failed at the same time must not retry at the same time.
+            // Clients that failed together must not retry together.
             long jitter = ThreadLocalRandom.current().nextLong(pause.toMillis() / 2 + 1);
             pause(shorter(longer(pause.minusMillis(jitter), answer.pause), retries.longest));
             pause = shorter(pause.multipliedBy(2), retries.longest);
@@ -151,8 +149,7 @@ final class Delivery implements Runnable {
         List<Entry> left = new ArrayList<>();
         for (int i = 0; i < part.size(); i++) {
             String reason = answer.refused.get(i);
-            // The service decides which actions look like its own. A table in the client could differ from the
-            // service's.
+            // The service decides which actions look like its own. A table in the client could differ from the service's.
             boolean isOfAction = reason != null && OF_ACTION.matcher(reason).find();
             Entry record =
                     reason == null ? part.get(i) : isOfAction ? part.get(i).renamed() : null;
@@ -176,7 +173,7 @@ final class Delivery implements Runnable {
         }
     }
 
-    /** If this fails, the batch fails: the rest of the batch, including this record, is sent again. */
+    /** If this fails, the rest of the batch, including this record, is sent again. */
     private void refuse(Entry record, String reason) {
         Refusal refusal = record.refusal(reason);
         refusals.accept(refusal);

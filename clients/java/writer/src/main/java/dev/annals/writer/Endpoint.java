@@ -21,8 +21,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The HTTP endpoint for batches. Records count as stored only if the answer names their ids, and as refused only if the answer is
- * a problem that the service defines. Any other answer, such as a proxy's, is a reason to try again.
+ * The HTTP endpoint for batches. Records count as stored only if the answer names their ids, and as refused only if the answer is a problem
+ * that the service defines. Any other answer, such as a proxy's, is a reason to try again.
  */
 final class Endpoint {
 
@@ -47,7 +47,7 @@ final class Endpoint {
         this.timeout = timeout;
     }
 
-    /** Sends these records. Returns within the timeout, or as soon as {@code stop} completes. */
+    /** Returns within the timeout, or as soon as {@code stop} completes. */
     // The HTTP client knows no other way to cancel.
     @SuppressWarnings("Interruption")
     Answer send(List<Entry> records, CompletableFuture<Void> stop) {
@@ -139,7 +139,7 @@ final class Endpoint {
         return true;
     }
 
-    /** The indexes of the records that a problem names, each with its reason. */
+    /** The reasons by the indexes of the records that a problem names. */
     private static Map<Integer, String> refused(String body, int records) {
         Map<Integer, String> refused = new TreeMap<>();
         Matcher pointer = POINTER.matcher(body);

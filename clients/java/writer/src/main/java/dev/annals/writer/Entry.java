@@ -13,7 +13,7 @@ final class Entry {
 
     /** The service takes 65,535 bytes, however characters are escaped; one is left for the "_" before an action. */
     static final int MAX_STORED = 65_534;
-    /** As it is sent. */
+    /** Bytes as sent. */
     static final int MAX_BYTES = 6 * 65_535;
 
     private static final String CHARACTER = "(?:[^\"\\\\]|\\\\u[0-9a-f]{4}|\\\\.)";
@@ -22,7 +22,7 @@ final class Entry {
                     + "{1,254})" + CHARACTER + "?\"");
     private static final String PREFIX = "{\"id\":\"";
     private static final int ID_LENGTH = 36;
-    /** About what a record takes in memory beside its JSON. */
+    /** About the memory of a record beside its JSON. */
     private static final int OVERHEAD = 200;
 
     final UUID id;
@@ -39,7 +39,7 @@ final class Entry {
         this.acknowledgement = acknowledgement;
     }
 
-    /** Parses a record of a spool; null if it does not begin with an id. */
+    /** Null if the record does not begin with an id. */
     static Entry spooled(byte[] json) {
         int end = PREFIX.length() + ID_LENGTH;
         String start = json.length < end ? "" : new String(json, 0, end, ISO_8859_1);

@@ -7,9 +7,8 @@ import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Draws ids: version 7 UUIDs (RFC 9562, section 5.7). 48 bits of Unix milliseconds, 12 bits of their fraction, 62 random bits.
- * Each is greater, by unsigned bytes, than those drawn before from the same generator, also where the clock stands still or
- * jumps back.
+ * Draws version 7 UUIDs (RFC 9562, section 5.7): 48 bits of Unix milliseconds, 12 bits of their fraction, 62 random bits. Each is greater,
+ * by unsigned bytes, than those drawn before, also where the clock stands still or jumps back.
  */
 final class Ids {
 

@@ -13,18 +13,17 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Writes JSON that the service accepts for any values: an attacker who chooses a value must not get the record refused. NUL and
- * lone surrogates become U+FFFD, numbers outside of the service's range become their text. Cyclic values and those that are too
- * deep, too many or too long are cut, with a mark.
+ * Writes JSON that the service accepts for any values: an attacker who chooses a value must not get the record refused. NUL and lone
+ * surrogates become U+FFFD, numbers outside of the service's range become their text. Cyclic values and those that are too deep, too many
+ * or too long are cut, with a mark.
  */
 // Java 11 has no patterns.
 @SuppressWarnings("PatternMatchingInstanceof")
 final class Json {
 
-    /** The most levels of metadata, counting the metadata itself. */
+    /** Counts the metadata itself. */
     static final int MAX_DEPTH = 32;
 
-    /** The most names and values in metadata. */
     static final int MAX_VALUES = 4_096;
 
     private static final String CUT = "…";
@@ -46,7 +45,7 @@ final class Json {
     private static final int SHORTEST_CUT = 40;
 
     private final StringBuilder out = new StringBuilder();
-    /** The containers that are being written. */
+    /** The containers that are being written, to find cycles. */
     private final Deque<Object> path = new ArrayDeque<>();
 
     private int bytesLeft;
@@ -54,7 +53,7 @@ final class Json {
     private int valuesLeft = MAX_VALUES + 1;
     private int growthLeft = MAX_GROWTH;
 
-    /** Whether to cut what does not fit, and to reserve room for a mark in each container. */
+    /** Whether to cut and to reserve room for a mark in each container. */
     private final boolean cuts;
 
     private Json(int maxBytes, boolean cuts) {
@@ -62,9 +61,9 @@ final class Json {
         this.cuts = cuts;
     }
 
-    /** An object with the entries of both, in at most that many bytes; null if it is empty. */
+    /** The entries of both, in at most {@code maxBytes}; null if there are none. */
     static String object(Map<?, ?> first, Map<?, ?> second, int maxBytes) {
-        // First without cutting: that needs no room for marks.
+        // Without cutting, no room for marks is needed.
         Json json = new Json(maxBytes, false);
         if (!json.container(second, both(first, second), true, 1)) {
             json = new Json(maxBytes, true);
@@ -93,14 +92,14 @@ final class Json {
         };
     }
 
-    /** The text in quotes, in at most {@code maxBytes} as stored. */
+    /** In quotes, in at most {@code maxBytes} as stored. */
     static String string(CharSequence text, int maxBytes) {
         StringBuilder out = new StringBuilder();
         string(out, text, maxBytes, Integer.MAX_VALUE);
         return out.toString();
     }
 
-    /** The size of the JSON in bytes as the service counts it: without escapes. */
+    /** The bytes as the service counts them: without escapes. */
     static int stored(String json) {
         return json.getBytes(UTF_8).length - growth(json, 0);
     }
@@ -117,7 +116,7 @@ final class Json {
         return growth;
     }
 
-    /** The text without characters that the service refuses, in at most {@code maxCharacters}. */
+    /** Replaces characters that the service refuses. */
     static String fit(CharSequence text, int maxCharacters) {
         StringBuilder fit = new StringBuilder();
         int end = 0;
@@ -133,7 +132,6 @@ final class Json {
         return fit.toString();
     }
 
-    /** Appends the character at an index, or its replacement; returns its number of chars. */
     private static int character(StringBuilder out, CharSequence text, int at) {
         char c = text.charAt(at);
         if (Character.isHighSurrogate(c) && at + 1 < text.length() && Character.isLowSurrogate(text.charAt(at + 1))) {
@@ -144,7 +142,7 @@ final class Json {
         return 1;
     }
 
-    /** Appends the text in quotes; returns its bytes as stored, negative if the text was cut. */
+    /** Returns the bytes as stored, negative if the text was cut. */
     private static int string(StringBuilder out, CharSequence text, int maxBytes, int maxGrowth) {
         out.append('"');
         int bytes = 2;
@@ -182,7 +180,7 @@ final class Json {
         return bytes;
     }
 
-    /** Writes a value; returns false, and writes nothing, if it does not fit. */
+    /** Returns false, and writes nothing, if the value does not fit. */
     private boolean value(Object value, int depth) {
         int[] before = state();
         int levels = path.size();

@@ -17,12 +17,11 @@ public final class Metrics {
         this.lastFailure = lastFailure;
     }
 
-    /** Records that were taken. */
     public long appended() {
         return counts[0];
     }
 
-    /** Records that the service has stored, including those that another process left in the spool. */
+    /** Includes records that another process left in the spool. */
     public long stored() {
         return counts[1];
     }
@@ -32,7 +31,7 @@ public final class Metrics {
         return counts[2];
     }
 
-    /** Appends that found the buffer full for too long, and failed. */
+    /** Appends that failed because the buffer was full for too long. */
     public long turnedAway() {
         return counts[3];
     }
@@ -42,27 +41,25 @@ public final class Metrics {
         return counts[4];
     }
 
-    /** Requests that were repeated. */
     public long retries() {
         return counts[5];
     }
 
-    /** Records in memory. */
     public int bufferedRecords() {
         return bufferedRecords;
     }
 
-    /** About the memory that the buffered records take, in bytes. */
+    /** About the memory that the buffered records take. */
     public long bufferedBytes() {
         return bufferedBytes;
     }
 
-    /** Bytes of the spool's files; 0 without a spool. */
+    /** The size of the spool's files; 0 without a spool. */
     public long spoolBytes() {
         return spoolBytes;
     }
 
-    /** Why the last request failed; empty if it did not. */
+    /** Empty if the last request did not fail. */
     public String lastFailure() {
         return lastFailure;
     }

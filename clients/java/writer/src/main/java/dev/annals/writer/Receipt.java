@@ -14,15 +14,15 @@ public final class Receipt {
         this.acknowledgement = acknowledgement;
     }
 
-    /** The record's id: {@code GET /v1/project-logs/{id}} returns the record. */
+    /** {@code GET /v1/project-logs/{id}} returns the record. */
     public UUID id() {
         return id;
     }
 
     /**
-     * Completes once the record is safe: with a spool as soon as it is on disk, without one as soon as the service has stored
-     * it. Without a spool it fails with a {@link RecordRefusedException} if the record will not be stored. Dependent stages run in
-     * the client's own thread: use the {@code Async} methods for slow work.
+     * Completes once the record is safe: with a spool as soon as it is on disk, without one as soon as the service has stored it. Without a
+     * spool it fails with a {@link RecordRefusedException} if the record will not be stored. Dependent stages run in the client's own
+     * thread: use the {@code Async} methods for slow work.
      */
     public CompletableFuture<UUID> acknowledgement() {
         return acknowledgement;

@@ -12,7 +12,6 @@ public final class RecordRefusedException extends Exception {
         this.refusal = refusal;
     }
 
-    /** The record, and why it was refused. */
     public Refusal refusal() {
         return refusal;
     }

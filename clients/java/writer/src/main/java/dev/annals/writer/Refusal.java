@@ -15,7 +15,6 @@ public final class Refusal {
         this.reason = reason;
     }
 
-    /** The record's id. */
     public UUID id() {
         return id;
     }

@@ -7,7 +7,7 @@ import java.util.List;
 interface Source {
 
     /**
-     * Waits for records and returns the oldest, at least one; null once the source is closed and empty, or stopped.
+     * Waits for the oldest records, at least one; null once the source is closed and empty, or stopped.
      *
      * @throws IOException if the records cannot be read now; they are not lost
      */

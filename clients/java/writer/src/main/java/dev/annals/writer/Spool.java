@@ -23,11 +23,11 @@ import java.util.regex.Pattern;
 import java.util.zip.CRC32;
 
 /**
- * Keeps records on disk, in the order of writing, until the service has stored them. One thread writes, one reads.
- * docs/clients.md has the format, which the clients in other languages share.
+ * Keeps records on disk, in the order of writing, until the service has stored them. One thread writes, one reads. docs/clients.md has the
+ * format, which the clients in other languages share.
  *
- * <p>A process never writes into a file that another process began. If a file is shorter than the noted place, because a loss of
- * power took its end, no later record can fill that gap and be skipped.
+ * <p>A process never writes into a file that another process began. If a file is shorter than the noted place, because a loss of power took
+ * its end, no later record can fill that gap and be skipped.
  */
 final class Spool implements Source {
 
@@ -47,7 +47,7 @@ final class Spool implements Source {
     private final Condition changed = lock.newCondition();
     /** Up to where each file can be read, by its number. */
     private final TreeMap<Long, Long> ends = new TreeMap<>();
-    /** The file that is written, or 0. */
+    /** 0 if no file is written. */
     private long active;
     /** A file that cannot be read on as long as it is written, or 0. */
     private long unreadable;
@@ -87,7 +87,7 @@ final class Spool implements Source {
         }
     }
 
-    /** The length of a file; 0 if its process ended before it wrote the header. */
+    /** Returns 0 if the file's process ended before it wrote the header. */
     private long endOf(Path file) throws IOException {
         try (FileChannel channel = folder.readFile(file.getFileName().toString())) {
             ByteBuffer magic = ByteBuffer.allocate(MAGIC.length);
@@ -122,7 +122,7 @@ final class Spool implements Source {
     }
 
     /**
-     * Writes records. All are on disk when this returns, if {@link SpoolOptions#force} is set. Waits while the spool is full.
+     * All records are on disk when this returns, if {@link SpoolOptions#force} is set. Waits while the spool is full.
      *
      * @return false if the spool is full and was stopped
      * @throws IOException if writing failed; the records have to be written again, and may then be sent twice
@@ -174,7 +174,7 @@ final class Spool implements Source {
         return true;
     }
 
-    /** Appends a record in the format of a file: its length, the checksum of length and record, four bytes each, the record. */
+    /** The format of a file: the record's length, the checksum of length and record, four bytes each, the record. */
     static void frame(ByteBuffer out, byte[] record) {
         int start = out.position();
         out.putInt(record.length).putInt(0).put(record).putInt(start + 4, checksum(record));
@@ -326,7 +326,7 @@ final class Spool implements Source {
         return batch;
     }
 
-    /** The record of the next frame; null, with the position unchanged, if the frame is not whole. */
+    /** Null, with the position unchanged, if the frame is not whole. */
     private static Entry next(ByteBuffer bytes) {
         int start = bytes.position();
         int length = bytes.getInt();
@@ -450,7 +450,7 @@ final class Spool implements Source {
                         && readOffset >= Math.min(target.getValue(), ends.getOrDefault(readSegment, 0L)));
     }
 
-    /** Ends writing. Records in the spool can still be read. */
+    /** Records in the spool can still be read. */
     void closeToWriting() {
         lock.lock();
         try {
@@ -472,7 +472,7 @@ final class Spool implements Source {
         }
     }
 
-    /** Releases the folder, after the threads have ended. A file is deleted if all its records are stored. */
+    /** Releases the folder, after the threads have ended. */
     void close() throws IOException {
         long written = active;
         closeOut();
@@ -490,7 +490,6 @@ final class Spool implements Source {
         folder.close();
     }
 
-    /** The size of all files in bytes. */
     long bytes() {
         lock.lock();
         try {

@@ -28,10 +28,10 @@ final class SpoolFolder {
     private static final String LOCK = "lock";
     private static final String OWNER = "owner";
 
-    /** The index of a process's start time in {@code /proc/PID/stat}, counted after its name. */
+    /** The index of the start time in {@code /proc/PID/stat}, counted after the process's name. */
     private static final int BEGAN = 19;
 
-    /** The folders that this process has locked: closing a second channel on a file would release the lock of the first. */
+    /** Closing a second channel on a file would release the lock of the first. */
     private static final Set<Path> IN_USE = ConcurrentHashMap.newKeySet();
 
     private final Path folder;
@@ -126,7 +126,6 @@ final class SpoolFolder {
         }
     }
 
-    /** Opens a file to read and write, and creates it if it is missing. */
     FileChannel openFile(String name) throws IOException {
         return openFile(folder, name);
     }
@@ -136,7 +135,6 @@ final class SpoolFolder {
                 folder.resolve(name), Set.of(CREATE, READ, WRITE, NOFOLLOW_LINKS), mode(folder, "rw-------"));
     }
 
-    /** Creates a file to write; fails if it exists. */
     FileChannel createFile(String name) throws IOException {
         return open(name, Set.of(CREATE_NEW, WRITE));
     }
@@ -158,7 +156,6 @@ final class SpoolFolder {
         }
     }
 
-    /** Releases the folder to other processes. */
     void close() throws IOException {
         locked.close();
         IN_USE.remove(folder);

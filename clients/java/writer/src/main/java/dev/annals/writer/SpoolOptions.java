@@ -17,26 +17,26 @@ public final class SpoolOptions {
         this.folder = Objects.requireNonNull(folder, "folder");
     }
 
-    /** A spool in this folder, which one process uses at a time. It is made if it is missing. */
+    /** One process uses the folder at a time. It is made if it is missing. */
     public static SpoolOptions in(Path folder) {
         return new SpoolOptions(folder);
     }
 
-    /** The most bytes on disk; appends wait while the spool is full. 1 GiB by default. */
+    /** Appends wait while the spool is full. 1 GiB by default. */
     public SpoolOptions maxBytes(long bytes) {
         this.maxBytes = bytes;
         return this;
     }
 
-    /** The size of one file in bytes. A file is deleted when all its records are stored. 16 MiB by default. */
+    /** The size of one file. A file is deleted when all its records are stored. 16 MiB by default. */
     public SpoolOptions segmentBytes(long bytes) {
         this.segmentBytes = bytes;
         return this;
     }
 
     /**
-     * Whether records are acknowledged only once they are on the disk, which many records await together. True by default:
-     * acknowledged records survive a loss of power. If false, they survive only the end of the application.
+     * Whether records are acknowledged only once they are on the disk, which many records await together. True by default: acknowledged
+     * records survive a loss of power. If false, they survive only the end of the application.
      */
     public SpoolOptions force(boolean force) {
         this.force = force;

@@ -28,7 +28,7 @@ final class Values {
 
     private Values() {}
 
-    /** Converts a value to a JSON type. The contents of a map or iterable are not converted yet. */
+    /** Does not convert the contents of a map or iterable yet. */
     static Object plain(Object given) throws Exception {
         Object value = given;
         for (int i = 0; i < Json.MAX_DEPTH && value instanceof Optional; i++) {
@@ -73,7 +73,7 @@ final class Values {
         return other(value);
     }
 
-    /** The text in place of a value that cannot be read. */
+    /** Replaces a value that cannot be read. */
     static String unreadable(Throwable cause) {
         if (cause instanceof VirtualMachineError && !(cause instanceof StackOverflowError)) {
             throw (VirtualMachineError) cause;

@@ -27,9 +27,9 @@ import org.slf4j.event.KeyValuePair;
  *     .addKeyValue("action", "volume_create").addKeyValue("actor.id", user).log("Volume {} was created", name);
  * }</pre>
  *
- * <p>The keys {@code action} (by default {@code log}), {@code actor.type}, {@code actor.id}, {@code actor.name}, those of
- * {@code subject}, {@code outcome} and {@code ip_address} are fields of the record; all others are its metadata. The line is the
- * message. A log statement must not throw, so a record that is not taken is reported as a Logback status and a log line.
+ * <p>The keys {@code action} (by default {@code log}), {@code actor.type}, {@code actor.id}, {@code actor.name}, those of {@code subject},
+ * {@code outcome} and {@code ip_address} are fields of the record; all others are its metadata. The line is the message. A log statement
+ * must not throw, so a record that is not taken is reported as a Logback status and a log line.
  */
 public final class AuditAppender extends UnsynchronizedAppenderBase<ILoggingEvent> {
 
@@ -47,37 +47,36 @@ public final class AuditAppender extends UnsynchronizedAppenderBase<ILoggingEven
     private long closeTimeoutMillis = 10_000;
     private AuditLog log;
 
-    /** The address of the service. */
     public void setUrl(String url) {
         this.url = url;
     }
 
-    /** The token. A file or an environment variable is safer. */
+    /** A file or an environment variable is safer. */
     public void setToken(String token) {
         this.token = token;
     }
 
-    /** A file that has the token, and is read again before each request. */
+    /** The file is read again before each request. */
     public void setTokenFile(String file) {
         this.tokenFile = file;
     }
 
-    /** The folder of the spool; without it, records wait in memory alone. */
+    /** Without it, records wait in memory alone. */
     public void setSpool(String folder) {
         this.spool = folder;
     }
 
-    /** The name of the marker; {@code AUDIT} by default. */
+    /** {@code AUDIT} by default. */
     public void setMarker(String name) {
         this.marker = name;
     }
 
-    /** The time that a log line waits while the buffer is full; 1,000 ms by default. */
+    /** The time that a log line waits while the buffer is full; 1,000 by default. */
     public void setAppendTimeoutMillis(long milliseconds) {
         this.appendTimeoutMillis = milliseconds;
     }
 
-    /** The time that the end of the application waits for records that are not sent; 10,000 ms by default. */
+    /** The time that the end of the application waits for records that are not sent; 10,000 by default. */
     public void setCloseTimeoutMillis(long milliseconds) {
         this.closeTimeoutMillis = milliseconds;
     }

@@ -97,7 +97,11 @@ public class Usage {
         return rates.size();
     }
 
-    /** @throws ProblemException {@code limit-exceeded} */
+    /**
+     * Counts a request.
+     *
+     * @throws ProblemException {@code limit-exceeded}
+     */
     public void request(Limited caller) {
         if (caller.isLimited()) {
             List<Policy> policies = policies(caller, Limit.REQUESTS_PER_SECOND);
@@ -145,7 +149,11 @@ public class Usage {
         return null;
     }
 
-    /** @param problem the answer to a caller that does not wait */
+    /**
+     * A refusal for now: the time to wait, and the answer to a caller that does not wait.
+     *
+     * @param problem the answer to a caller that does not wait
+     */
     public record TooSoon(Duration delay, ProblemException problem) {}
 
     /** {@link Long#MAX_VALUE} without a limit of this kind. */

@@ -136,7 +136,11 @@ public class Provider {
         return config.issuer().orElse(null);
     }
 
-    /** @return fails with {@link BadToken}, or with {@code unavailable} without the provider's keys */
+    /**
+     * Checks a bearer token.
+     *
+     * @return fails with {@link BadToken}, or with {@code unavailable} without the provider's keys
+     */
     public Uni<ProvenToken> bearer(String token) {
         return prove(token, config.audience().orElseThrow(), false);
     }

@@ -66,7 +66,11 @@ final class ProviderClient {
                         : Uni.createFrom().failure(new NoAnswer("it answered with HTTP status " + answer.status)));
     }
 
-    /** @return fails with {@link NoAnswer} */
+    /**
+     * Sends a form.
+     *
+     * @return fails with {@link NoAnswer}
+     */
     Uni<Answer> post(String url, String form, Map<String, String> headers) {
         return call(HttpMethod.POST, url, form, headers);
     }

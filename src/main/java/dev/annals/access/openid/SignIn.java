@@ -65,6 +65,8 @@ public class SignIn {
     }
 
     /**
+     * A sign-in that has begun.
+     *
      * @param url the provider's page for the browser
      * @param memory this browser passes it to {@link #finish}
      */
@@ -142,6 +144,8 @@ public class SignIn {
     }
 
     /**
+     * Finishes a sign-in.
+     *
      * @param memory from the browser's cookie; null if it has none
      * @param state from the provider's redirect, as {@code code} and {@code issuer}; null if it has none
      * @return fails with {@link Failed}

@@ -30,10 +30,18 @@ public record Listed<T>(List<T> items, @Nullable UUID next) {
     private static final int MAX_LIMIT = 200;
     private static final UUID FIRST = new UUID(0, 0);
 
-    /** @param after the id before the first item */
+    /**
+     * The page that a request asks for.
+     *
+     * @param after the id before the first item
+     */
     public record Part(UUID after, int limit) {
 
-        /** @throws ProblemException {@code invalid-parameter} */
+        /**
+         * Reads the parameters {@code after} and {@code limit}.
+         *
+         * @throws ProblemException {@code invalid-parameter}
+         */
         public static Part of(UriInfo uri) {
             MultivaluedMap<String, String> parameters = uri.getQueryParameters();
             RequestParameters.requireKnown(parameters, List.of("after", "limit"));
@@ -58,7 +66,11 @@ public record Listed<T>(List<T> items, @Nullable UUID next) {
             return Integer.parseInt(text);
         }
 
-        /** @param list a statement with {@code :after} and {@code :most} left to bind */
+        /**
+         * Reads this page.
+         *
+         * @param list a statement with {@code :after} and {@code :most} left to bind
+         */
         public <T> Uni<Listed<T>> read(Binds list, Pool pool, Function<Row, T> read, Function<T, UUID> id) {
             // One more row shows whether the list continues.
             return DatabaseFailure.retried(
@@ -78,7 +90,11 @@ public record Listed<T>(List<T> items, @Nullable UUID next) {
         }
     }
 
-    /** @param size the expected bytes of an item */
+    /**
+     * The answer: an object with the items and {@code next}.
+     *
+     * @param size the expected bytes of an item
+     */
     public Response answer(String name, int size, Function<T, JsonBody.Content> content) {
         return JsonBody.answer(Response.Status.OK, size * (1 + items.size()), json -> {
             json.writeStartObject();

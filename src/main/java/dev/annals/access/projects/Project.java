@@ -9,6 +9,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
+ * A project.
+ *
  * @param closedAt null while it is open
  * @param retentionDays null for no expiry
  * @param oldestSequenceId of the oldest record left, or else of the next one

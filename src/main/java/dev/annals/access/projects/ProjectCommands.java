@@ -38,6 +38,8 @@ public class ProjectCommands {
     }
 
     /**
+     * Parses the id of a project's thing in a path.
+     *
      * @param what a noun for the caller
      * @throws ProblemException {@code not-found} if the text is no id
      */

@@ -71,6 +71,8 @@ public class Projects {
     }
 
     /**
+     * A new link to the viewer.
+     *
      * @param token shown only once
      * @param id of the token
      * @param subjectId null for any
@@ -98,12 +100,18 @@ public class Projects {
             @Nullable String admin) {}
 
     /**
+     * The state of a database at a start.
+     *
      * @param isNew true if it has no tokens, and no project but a restored archive
      * @param restored the project of a restored archive; null without one
      */
     record DatabaseState(boolean isNew, @Nullable UUID restored) {}
 
-    /** @return fails with {@code not-found} */
+    /**
+     * Finds the project with an id or a name.
+     *
+     * @return fails with {@code not-found}
+     */
     public Uni<Project> find(String idOrName) {
         if (idOrName.codePoints().anyMatch(c -> c == 0 || (c >= 0xD800 && c <= 0xDFFF))) {
             // PostgreSQL cannot store these.
@@ -187,7 +195,11 @@ public class Projects {
         return part.read(LIST_TOKENS.bind("project_id", project.id()), pool, IssuedToken::of, IssuedToken::id);
     }
 
-    /** @return fails with {@code not-found} */
+    /**
+     * Finds a token of a project.
+     *
+     * @return fails with {@code not-found}
+     */
     public Uni<IssuedToken> token(UUID projectId, UUID id) {
         return one(FIND_TOKEN_BY_ID.bind("project_id", projectId).bind("id", id), pool, IssuedToken::of, "token");
     }

@@ -49,7 +49,11 @@ final class LogQueue extends ExtHandler {
         }
     }
 
-    /** @param capacity in lines */
+    /**
+     * Starts the thread.
+     *
+     * @param capacity in lines
+     */
     LogQueue(int capacity, PrintStream out) {
         this.queue = new ArrayBlockingQueue<>(capacity);
         this.out = out;

@@ -104,7 +104,11 @@ public class Identities {
         return provider.takesSignIns() ? cookies.get(sessionCookie()) : null;
     }
 
-    /** @return fails with {@link BadToken} */
+    /**
+     * The identity of a bearer token.
+     *
+     * @return fails with {@link BadToken}
+     */
     Uni<Identity> withBearer(String token, Supplier<String> address) {
         return with(TokenHash.of("bearer " + token), () -> provider.bearer(token), address);
     }

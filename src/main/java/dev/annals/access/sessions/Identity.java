@@ -23,6 +23,8 @@ import org.jspecify.annotations.Nullable;
 record Identity(@Nullable UUID id, String issuer, String subject, Instant expiresAt, List<OpenProject> projects) {
 
     /**
+     * A project that is open to an identity.
+     *
      * @param limits of this identity
      * @param grants those that open the project
      */
@@ -84,6 +86,8 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
     }
 
     /**
+     * The caller in the project that the request names.
+     *
      * @param named the id or name in the request; null without one
      * @param administers true if the operation needs a scope of the project {@code annals}
      * @throws ProblemException {@code project-needed}, or {@code forbidden} without a grant for the project

@@ -66,7 +66,11 @@ public class TokenFilter {
                 .collect(Collectors.toUnmodifiableMap(Function.identity(), TokenFilter::required));
     }
 
-    /** @throws IllegalStateException without an annotation, with several scopes, or with a scope and no token */
+    /**
+     * Reads an operation's annotation, or the one of its class.
+     *
+     * @throws IllegalStateException without an annotation, with several scopes, or with a scope and no token
+     */
     public static Requires required(Method operation) {
         Requires own = operation.getAnnotation(Requires.class);
         Requires requires = own == null ? operation.getDeclaringClass().getAnnotation(Requires.class) : own;

@@ -47,7 +47,11 @@ final class TokenFailures {
                 .build();
     }
 
-    /** @param address null for all other addresses together */
+    /**
+     * Failures to record in one event.
+     *
+     * @param address null for all other addresses together
+     */
     record Failures(@Nullable String address, long count, Instant from, Instant to) {}
 
     boolean tooMany(String address) {

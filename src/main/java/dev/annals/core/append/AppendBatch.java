@@ -130,7 +130,11 @@ final class AppendBatch {
         return new AppendBatch(requests, guids, true);
     }
 
-    /** @param lockTimeout for each lock of a batch with numbers; others use their session's limit */
+    /**
+     * The statement that writes the batch.
+     *
+     * @param lockTimeout for each lock of a batch with numbers; others use their session's limit
+     */
     Binds insert(Duration lockTimeout) {
         if (numbers != null) {
             return numbers.bind(manyRecords(APPEND_NUMBERED_RECORDS
@@ -199,10 +203,18 @@ final class AppendBatch {
                 .bind("append_id", appends.stream().map(append -> append.key.id).toArray(UUID[]::new));
     }
 
-    /** @param heads the last sequence id of each project */
+    /**
+     * The stored records.
+     *
+     * @param heads the last sequence id of each project
+     */
     record Stored(List<StoredRecord> records, Map<UUID, Long> heads) {}
 
-    /** @param failed the requests that {@link #insertEach} did not store */
+    /**
+     * Reads the stored records from the results.
+     *
+     * @param failed the requests that {@link #insertEach} did not store
+     */
     Stored stored(Row inserted, RowSet<Row> places, Set<Integer> failed) {
         Map<Key, Long> firstSequenceIds = new HashMap<>();
         for (Row row : places) {

@@ -58,6 +58,8 @@ final class AppendRequest {
     }
 
     /**
+     * A request that follows the earlier ones of {@code series}.
+     *
      * @param records one or more, with ids that differ
      * @param bytes about the memory that the records need
      */
@@ -167,7 +169,11 @@ final class AppendRequest {
         outcome.complete(new AppendOutcome.Stored(List.of(found), added));
     }
 
-    /** @param stored the missing records, in the order of the requests */
+    /**
+     * Ends requests that a batch has stored.
+     *
+     * @param stored the missing records, in the order of the requests
+     */
     static void succeed(List<AppendRequest> requests, List<StoredRecord> stored) {
         int next = 0;
         for (AppendRequest request : requests) {

@@ -213,7 +213,11 @@ public class Appends {
         }
     }
 
-    /** @param via {@code one}, {@code batch}, {@code import}, {@code cloudevents} or {@code otlp} */
+    /**
+     * The counters of one kind of request.
+     *
+     * @param via {@code one}, {@code batch}, {@code import}, {@code cloudevents} or {@code otlp}
+     */
     Counters counters(String via) {
         return new Counters(via, metrics);
     }

@@ -170,7 +170,11 @@ public class DatabaseReader implements FeedReader {
                         .map(DatabaseReader::onlyRecord)));
     }
 
-    /** @throws ProblemException {@code not-found} if it is no id */
+    /**
+     * Parses the id of a record in a path.
+     *
+     * @throws ProblemException {@code not-found} if it is no id
+     */
     public static UUID id(String id) {
         UUID parsed = CanonicalGuid.parse(id);
         if (parsed == null) {

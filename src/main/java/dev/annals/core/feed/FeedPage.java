@@ -86,8 +86,9 @@ public record FeedPage(
         }
 
         /**
-         * @param held grows with the page; if it cannot, the page becomes shorter. Null if the caller reserved
-         *     {@link FeedQuery#memory}
+         * An empty page.
+         *
+         * @param held grows with the page; if it cannot, the page becomes shorter. Null if the caller reserved {@link FeedQuery#memory}
          */
         Builder(FeedQuery query, @Nullable Reservation held, RecordRow.Columns columns) {
             this.maxBytes = query.maxBytes();

@@ -163,7 +163,11 @@ public record FeedQuery(
         return Duration.ofSeconds(seconds);
     }
 
-    /** @throws ProblemException {@code invalid-cursor} */
+    /**
+     * Reads a cursor.
+     *
+     * @throws ProblemException {@code invalid-cursor}
+     */
     public static Cursor readCursor(String text) {
         return Cursor.parse(text)
                 .orElseThrow(() -> new ProblemException(
@@ -225,6 +229,7 @@ public record FeedQuery(
 
         /** Part of the contract of the API, like {@link #MAX_LIMIT}. */
         private static final int DEFAULT_LIMIT = 200;
+
         private static final int MAX_LIMIT = 1_000;
 
         private static final List<String> KNOWN = Stream.concat(

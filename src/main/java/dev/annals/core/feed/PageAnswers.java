@@ -59,7 +59,11 @@ public class PageAnswers {
         return page(http, uri, query, page, json -> {}, held);
     }
 
-    /** @param members writes more members into the open object */
+    /**
+     * Answers with a page and its links, which are in the body and in the header {@code Link}.
+     *
+     * @param members writes more members into the open object
+     */
     public Response page(
             HttpServerRequest http,
             UriInfo uri,

@@ -99,7 +99,11 @@ public sealed interface Query {
         }
     }
 
-    /** @param prefix whether the field only has to begin with the value; an empty prefix matches any value */
+    /**
+     * A field has this value.
+     *
+     * @param prefix whether the field only has to begin with the value; an empty prefix matches any value
+     */
     record Value(Field field, String value, boolean prefix) implements Query {
 
         @Override
@@ -110,9 +114,10 @@ public sealed interface Query {
     }
 
     /**
-     * The metadata has this value at a path, or a list with this value. Numbers, {@code true} and {@code false} are compared
-     * as they are written.
+     * The metadata has this value at a path, or a list with this value.
      *
+     * The metadata has this value at a path, or a list with this value. Numbers, {@code true} and
+     * {@code false} are compared as they are written.
      * @param path names of members, or numbers of elements, from the outermost
      * @param prefix as in {@link Value}
      */
@@ -130,7 +135,11 @@ public sealed interface Query {
         }
     }
 
-    /** @param address any address in the network, in the text form that records show */
+    /**
+     * The IP address is in this network.
+     *
+     * @param address any address in the network, in the text form that records show
+     */
     record Network(String address, int bits) implements Query {
 
         @Override

@@ -64,10 +64,12 @@ public final class QueryParser {
     }
 
     /**
-     * @param now the end of {@code last:}, apart from {@link #AHEAD}; null if the query is stored, so that only fixed times
-     *     are allowed
-     * @throws QueryException if the text is no query, has neither a word nor a value, or exceeds {@link #MAX_LENGTH},
-     *     {@link #MAX_TERMS} or {@link #MAX_DEPTH}
+     * Reads a query.
+     *
+     * @param now the end of {@code last:}, apart from {@link #AHEAD}; null if the query is stored, so that only fixed times are
+     *     allowed
+     * @throws QueryException if the text is no query, has neither a word nor a value, or exceeds {@link #MAX_LENGTH}, {@link
+     *     #MAX_TERMS} or {@link #MAX_DEPTH}
      */
     public static Query parse(String text, @Nullable OffsetDateTime now) throws QueryException {
         return new QueryParser(text, now).parse();

@@ -26,6 +26,7 @@ public final class JsonText {
 
     /** Without a backslash: no JSON string can hold an escape. */
     static final int PLAIN = -1;
+
     static final int WITH_BACKSLASH = -2;
 
     private static final VarHandle EIGHT_BYTES =

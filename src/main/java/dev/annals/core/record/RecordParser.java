@@ -110,6 +110,8 @@ final class RecordParser {
     private final @Nullable Keys[] keysByDepth = new Keys[MAX_DEPTH + 1];
 
     /**
+     * Parses the tokens that {@code json} reads from {@code bytes}, beginning at {@code from}.
+     *
      * @param hasEscapes false if no string contains an escape, and so neither a NUL nor a lone surrogate
      * @param now the timestamp of a record without one
      */

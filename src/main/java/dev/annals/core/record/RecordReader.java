@@ -42,6 +42,7 @@ public final class RecordReader {
     public static final int MAX_RECORD_BYTES = 65_535;
     /** An escape has up to six bytes for one. */
     public static final int MAX_SENT_BYTES = 6 * MAX_RECORD_BYTES;
+
     public static final int MAX_ERRORS = 100;
 
     private static final int MAX_MESSAGE_LENGTH = 200;

@@ -26,7 +26,11 @@ final class ParkMiller {
         return next > 0 ? next : next + MODULUS;
     }
 
-    /** @param position 1 is the value after the seed */
+    /**
+     * The value at a position in the period that begins after {@code seed}.
+     *
+     * @param position 1 is the value after the seed
+     */
     static int at(int seed, long position) {
         long value = seed;
         long power = MULTIPLIER;

@@ -46,7 +46,11 @@ public class Sequences {
         this(pool, connections::connect, guids);
     }
 
-    /** @param connect opens the connection whose session owns the series */
+    /**
+     * The sequences as one process sees them.
+     *
+     * @param connect opens the connection whose session owns the series
+     */
     Sequences(Pool pool, Supplier<Uni<SqlConnection>> connect, SequentialGuid guids) {
         this.pool = pool;
         this.guids = guids;

@@ -157,7 +157,11 @@ class AlertEvaluator {
         loop.stop();
     }
 
-    /** @return whether some alerts have more to count */
+    /**
+     * Finds alerts that are due, and counts for each of them.
+     *
+     * @return whether some alerts have more to count
+     */
     Uni<Boolean> evaluateDue() {
         return FIND_ALERTS_BEHIND
                 .bind("most", MAX_DUE)

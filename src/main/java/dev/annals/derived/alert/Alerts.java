@@ -64,7 +64,11 @@ class Alerts {
                 .map(rows -> rows.stream().map(Alert::of).toList()));
     }
 
-    /** @return fails with {@code too-many-alerts} */
+    /**
+     * Creates or redefines an alert.
+     *
+     * @return fails with {@code too-many-alerts}
+     */
     Uni<Defined> set(UUID projectId, String name, AlertRequest asked, Actor actor) {
         UUID id = guids.next();
         return Uni.createFrom()

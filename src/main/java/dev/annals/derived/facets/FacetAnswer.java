@@ -46,7 +46,11 @@ final class FacetAnswer {
         return bytes;
     }
 
-    /** @param row of {@code count_facets.sql} */
+    /**
+     * Counts the records of a piece of the feed.
+     *
+     * @param row of {@code count_facets.sql}
+     */
     void add(Row row) {
         Long[] places = row.getArrayOfLongs("sequence_id");
         if (places == null) {
@@ -76,7 +80,11 @@ final class FacetAnswer {
         return counts[field].top(field == OUTCOME ? Math.max(most, TOP_OUTCOMES) : most);
     }
 
-    /** @param name of a party with an id */
+    /**
+     * A value of a field, as the answer shows it.
+     *
+     * @param name of a party with an id
+     */
     record Value(
             int field,
             long key,
@@ -87,7 +95,11 @@ final class FacetAnswer {
     /** The counted part of the feed: the records after {@code from}, up to {@code through}. */
     record Extent(long through, long from, boolean complete) {}
 
-    /** @param values by field, the most frequent first; those of {@link #top} that still exist */
+    /**
+     * Writes the answer.
+     *
+     * @param values by field, the most frequent first; those of {@link #top} that still exist
+     */
     void write(Extent extent, int most, List<Value> values, JsonGenerator json) throws IOException {
         json.writeStartObject();
         json.writeNumberField("through", extent.through());

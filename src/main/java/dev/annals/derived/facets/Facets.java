@@ -74,6 +74,7 @@ class Facets {
     static final int WAITING = 32;
     /** More than a viewer sends. */
     static final int WAITING_PER_PROJECT = 8;
+
     private static final Duration MAX_WAIT = Duration.ofSeconds(15);
 
     private final SecureRandom random = new SecureRandom();
@@ -110,9 +111,11 @@ class Facets {
     }
 
     /**
+     * Counts records of a project.
+     *
      * @param memory grants the request so many bytes altogether; {@link #firstMemory} are granted already
-     * @return JSON. Fails with {@code result-too-large} if there are too many intervals, and with {@code overloaded} if too many requests
-     *     wait
+     * @return JSON. Fails with {@code result-too-large} if there are too many intervals, and with {@code
+     *     overloaded} if too many requests wait
      */
     Uni<byte[]> count(UUID projectId, FacetsRequest request, LongPredicate memory) {
         return Uni.createFrom().deferred(() -> {

@@ -21,7 +21,11 @@ final class ValueCounts {
     private static final Comparator<Group> RARE_FIRST =
             Comparator.comparingInt(Group::count).thenComparingLong(Group::newest);
 
-    /** @param newest the highest sequence id among the records */
+    /**
+     * Records that share a value.
+     *
+     * @param newest the highest sequence id among the records
+     */
     record Group(long key, int count, long newest) {}
 
     private long[] keys = new long[FIRST_SLOTS];
@@ -35,7 +39,11 @@ final class ValueCounts {
         return size;
     }
 
-    /** @param place the record's sequence id */
+    /**
+     * Adds a record.
+     *
+     * @param place the record's sequence id
+     */
     void add(long key, long place) {
         int slot = slot(key);
         if (counts[slot] == 0) {

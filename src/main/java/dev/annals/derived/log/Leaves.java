@@ -55,6 +55,8 @@ record Leaves(long start, List<Hash> entries) {
     }
 
     /**
+     * A part of a feed to read.
+     *
      * @param start the index of the first leaf
      * @param end the index after the last leaf; the feed may end before it
      * @param seed of the tile, to which all belong

@@ -76,6 +76,8 @@ final class TreeReader {
     }
 
     /**
+     * The hashes of some parts of a tree.
+     *
      * @param size at most the number of records in the tree
      * @return fails with {@link DamagedLog} if a hash is missing
      */
@@ -85,6 +87,8 @@ final class TreeReader {
     }
 
     /**
+     * An older tree that a newer one begins with.
+     *
      * @param root of the older tree
      * @param proof of consistency, as RFC 6962 has it
      */
@@ -112,7 +116,11 @@ final class TreeReader {
         return hashes(List.of(MerkleTree.whole(size)), size).map(hashes -> hashes.get(0));
     }
 
-    /** @param size the number of leaves */
+    /**
+     * Some nodes of a tree of {@code size} leaves.
+     *
+     * @param size the number of leaves
+     */
     Uni<Function<Node, Hash>> nodes(Collection<Node> nodes, long size) {
         Set<Tile> wanted = new LinkedHashSet<>();
         nodes.forEach(node -> wanted.add(Tile.of(node, size)));
@@ -208,7 +216,11 @@ final class TreeReader {
                 .replaceWithVoid();
     }
 
-    /** @param roots of the tiles below the last tile of the level, from the tile {@code first} on */
+    /**
+     * Checks one level.
+     *
+     * @param roots of the tiles below the last tile of the level, from the tile {@code first} on
+     */
     static void requireRoots(CompactRange tree, int level, long first, List<Hash> roots) {
         List<Node> nodes = Node.covering(0, tree.end());
         long at = 0;

@@ -19,8 +19,10 @@ record Witness(WitnessKey key, URI url) {
     private static final Pattern LOOPBACK = Pattern.compile("localhost|127(\\.[0-9]{1,3}){3}|\\[::1]");
 
     /**
-     * @throws IllegalArgumentException if the setting names too many witnesses, one of them twice, or an unusable one; the message shows no
-     *     URL, which may be secret
+     * Reads the setting.
+     *
+     * @throws IllegalArgumentException if the setting names too many witnesses, one of them twice, or an unusable
+     *     one; the message shows no URL, which may be secret
      */
     static List<Witness> of(LogConfig config) {
         List<Witness> witnesses = new ArrayList<>();

@@ -67,7 +67,11 @@ final class WitnessClient {
 
     sealed interface Answer {
 
-        /** @param line of the note, with its newline */
+        /**
+         * The witness has cosigned.
+         *
+         * @param line of the note, with its newline
+         */
         record Cosigned(String line, Instant at) implements Answer {}
 
         /** The witness has cosigned a checkpoint of another size. */

@@ -56,12 +56,15 @@ public class Projector {
     private static final int MAX_FAILURES = 10_000;
     /** Within a round, the ratio of pauses to scans. */
     private static final int PAUSES = 19;
+
     private static final int PROJECTS_TOGETHER = 64;
     private static final int FEW_RECORDS = 256;
     /** Transient failures in a row before one is logged. */
     private static final int PASSING_FAILURES = 3;
 
     /**
+     * The timing of the work.
+     *
      * @param interval from a scan that found nothing to the next round
      * @param projects the most projects of one scan, whose query then takes milliseconds; recent ones are added
      * @param steps the most steps of one project in a row
@@ -181,7 +184,11 @@ public class Projector {
                 .replaceWithVoid();
     }
 
-    /** @return whether to scan again without waiting for the interval */
+    /**
+     * Scans, and pauses for a short time if the round has more projects.
+     *
+     * @return whether to scan again without waiting for the interval
+     */
     Uni<Boolean> scanAndPause() {
         long began = System.nanoTime();
         return scan().chain(more -> more || atEnd()
@@ -193,7 +200,11 @@ public class Projector {
                         .by(PeriodicTask.pause(PAUSES, began, pace.interval())));
     }
 
-    /** @return whether some projects may have more records to index */
+    /**
+     * Scans the next projects, and works on those that are behind.
+     *
+     * @return whether some projects may have more records to index
+     */
     Uni<Boolean> scan() {
         return (oneScanIsARound ? Uni.createFrom().item(RecentProjects.Found.NOTHING) : recent.read())
                 .chain(recently -> FIND_LAGGING

@@ -14,7 +14,11 @@ public final class Hkdf {
 
     private Hkdf() {}
 
-    /** @param bytes at most 8,160 */
+    /**
+     * Derives a key of {@code bytes} bytes, at most 8,160.
+     *
+     * @param bytes at most 8,160
+     */
     public static byte[] derive(byte[] secret, byte[] salt, byte[] info, int bytes) {
         if (bytes < 1 || bytes > MAX_BYTES) {
             throw new IllegalArgumentException("HKDF derives 1 to " + MAX_BYTES + " bytes, and not " + bytes);

@@ -28,7 +28,11 @@ public final class MasterKey {
         return new MasterKey(secret);
     }
 
-    /** @throws IllegalArgumentException if it is another text; the message does not repeat it */
+    /**
+     * Reads the text form.
+     *
+     * @throws IllegalArgumentException if it is another text; the message does not repeat it
+     */
     public static MasterKey parse(String text) {
         Matcher matcher = TEXT.matcher(text);
         if (!matcher.matches()) {

@@ -32,6 +32,8 @@ public final class SigningKey {
     }
 
     /**
+     * Makes the key of a log.
+     *
      * @param name the log's origin
      * @param seed 32 secret bytes: the private key of RFC 8032
      */
@@ -44,7 +46,8 @@ public final class SigningKey {
             PrivateKey key = KeyFactory.getInstance("Ed25519")
                     .generatePrivate(new EdECPrivateKeySpec(NamedParameterSpec.ED25519, secret));
             SigningKey signing = new SigningKey(VerifierKey.ofLog(name, publicKey(secret)), key);
-            // Java derives no public key from a private one, but its generator makes both from random bytes. The signature is verified,
+            // Java derives no public key from a private one, but its generator makes both from random bytes. The
+            // signature is verified,
             // which shows whether the generator used the given bytes.
             signing.sign("");
             return signing;

@@ -18,7 +18,11 @@ public final class TileSeed {
         this.bytes = bytes;
     }
 
-    /** @param bytes one seed, or 256 of them; deleted ones are zeros */
+    /**
+     * Reads the stored bytes.
+     *
+     * @param bytes one seed, or 256 of them; deleted ones are zeros
+     */
     public static TileSeed of(byte[] bytes) {
         if (bytes.length != Seed.BYTES && bytes.length != Tile.WIDTH * Seed.BYTES) {
             throw new IllegalArgumentException(bytes.length + " bytes are neither one seed nor those of a tile");

@@ -56,12 +56,18 @@ class Redactions {
         this.guids = guids;
     }
 
-    /** @param mayRead if false, no answer may show values of the record or which of them are set */
+    /**
+     * The record to redact, and the caller.
+     *
+     * @param mayRead if false, no answer may show values of the record or which of them are set
+     */
     record Target(UUID projectId, UUID recordId, UUID tokenId, String address, boolean mayRead) {}
 
     /**
-     * @return the record afterwards. Fails with {@code not-found}, {@code invalid-body} or {@code legal-hold}, and as if the database were
-     *     away if other work on the project takes too long
+     * Redacts those of the fields that are still set.
+     *
+     * @return the record afterwards. Fails with {@code not-found}, {@code invalid-body} or {@code legal-hold}, and as
+     *     if the database were away if other work on the project takes too long
      */
     Uni<StoredRecord> redact(Target target, RedactionRequest request) {
         return DatabaseFailure.retried(Uni.createFrom()

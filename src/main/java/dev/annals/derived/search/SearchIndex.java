@@ -76,7 +76,10 @@ public class SearchIndex implements Projection, FeedIndex {
     }
 
     /**
-     * @param indexedBytes the most bytes of UTF-8 of a message whose words are indexed; a search for words reads every longer one
+     * Creates an index with other limits.
+     *
+     * @param indexedBytes the most bytes of UTF-8 of a message whose words are indexed; a search for words reads every longer
+     *     one
      * @param indexedWords the most words of such a message
      */
     public SearchIndex(Pool pool, SearchConfig config, int indexedBytes, int indexedWords) {

@@ -50,7 +50,11 @@ final class HttpExchange {
 
     record Request(HttpMethod method, URI url, Map<String, String> headers, Buffer body) {}
 
-    /** @param body at most its first 65,536 bytes */
+    /**
+     * An answer.
+     *
+     * @param body at most its first 65,536 bytes
+     */
     record Answer(int status, MultiMap headers, Buffer body) {
 
         /** Whether the same request may succeed later. */

@@ -171,6 +171,8 @@ final class KafkaClients {
     }
 
     /**
+     * The TLS engine of a connection to a broker.
+     *
      * @param host an address from {@link #servers}, or what a broker has named
      * @throws KafkaException if no sink may be at the host
      */

@@ -42,6 +42,8 @@ record NamedStream(
     static final String STOP = "stop";
 
     /**
+     * The progress of a stream.
+     *
      * @param rewinds how often a request has set the cursor
      * @param epoch of the newest lease
      * @param failures since the last success

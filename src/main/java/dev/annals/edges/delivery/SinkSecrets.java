@@ -113,7 +113,11 @@ class SinkSecrets {
                 + " openssl rand -hex 32 makes it.");
     }
 
-    /** @throws ProblemException {@code no-streams-key} */
+    /**
+     * Requires a key, without which no secret can be stored.
+     *
+     * @throws ProblemException {@code no-streams-key}
+     */
     void requireKey() {
         if (key == null) {
             throw new ProblemException(

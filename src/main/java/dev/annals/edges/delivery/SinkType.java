@@ -37,7 +37,11 @@ enum SinkType {
         return Arrays.stream(values()).map(SinkType::text).collect(Collectors.joining(" or "));
     }
 
-    /** @param wrong takes the name of a wrong field, and what is wrong with it */
+    /**
+     * Checks the URL and the secret of a sink.
+     *
+     * @param wrong takes the name of a wrong field, and what is wrong with it
+     */
     void check(StreamFormat format, String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         switch (this) {
             case WEBHOOK -> WebhookSink.check(format, url, secret, wrong);

@@ -96,7 +96,11 @@ record StreamRequest(
         return new StreamRequest(type, url, secret, format, filter, onRefusal, maxRefusals, allProjects, cursor);
     }
 
-    /** @param feed the project of the feed; null for all feeds that the stream follows */
+    /**
+     * The new cursor of a stream.
+     *
+     * @param feed the project of the feed; null for all feeds that the stream follows
+     */
     record Rewind(Cursor cursor, @Nullable UUID feed) {}
 
     /**

@@ -77,7 +77,11 @@ class StreamStore {
         this.config = config;
     }
 
-    /** @param created whether the stream is new */
+    /**
+     * A stream after a change.
+     *
+     * @param created whether the stream is new
+     */
     record Defined(NamedStream stream, boolean created) {}
 
     /** A record that a stream has skipped because the sink refused it. */
@@ -100,7 +104,11 @@ class StreamStore {
                 .map(rows -> rows.stream().map(NamedStream::of).toList()));
     }
 
-    /** @return fails with {@code invalid-body}, {@code no-streams-key} or {@code too-many-streams} */
+    /**
+     * Creates a stream, or replaces its definition.
+     *
+     * @return fails with {@code invalid-body}, {@code no-streams-key} or {@code too-many-streams}
+     */
     Uni<Defined> set(UUID projectId, String name, StreamRequest asked, Actor actor) {
         return reachable(asked)
                 .chain(() -> Uni.createFrom()

@@ -27,7 +27,11 @@ final class SyslogConnection implements AutoCloseable {
     private final ByteBuffer answer;
     private int answered;
 
-    /** @param tls null without TLS */
+    /**
+     * A connection that is not open yet.
+     *
+     * @param tls null without TLS
+     */
     SyslogConnection(@Nullable SSLEngine tls) throws IOException {
         this.tls = tls;
         this.channel = SocketChannel.open();
@@ -149,6 +153,8 @@ final class SyslogConnection implements AutoCloseable {
     }
 
     /**
+     * Waits until the receiver closes its direction.
+     *
      * @return false if TLS ended without close_notify
      * @throws IOException if the receiver reset the connection
      */

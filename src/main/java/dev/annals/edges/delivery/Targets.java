@@ -84,6 +84,8 @@ class Targets {
     }
 
     /**
+     * Resolves a host to an allowed address.
+     *
      * @param host a name, or an address without brackets
      * @return fails with {@link RefusedTargetException} if no address is allowed, with {@link UnknownHostException} if the host is unknown
      */

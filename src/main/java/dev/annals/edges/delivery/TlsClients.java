@@ -10,7 +10,11 @@ final class TlsClients {
 
     private TlsClients() {}
 
-    /** @param host a name, or an address without brackets; the certificate must be trusted for it */
+    /**
+     * An engine that requires a trusted certificate for the host.
+     *
+     * @param host a name, or an address without brackets; the certificate must be trusted for it
+     */
     static SSLEngine engine(String host, int port) {
         try {
             SSLEngine engine = SSLContext.getDefault().createSSLEngine(host, port);

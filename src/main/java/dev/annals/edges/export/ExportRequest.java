@@ -27,6 +27,8 @@ record ExportRequest(ExportFormat format, FeedQuery query, boolean gzip) {
             .toList();
 
     /**
+     * Reads the parameters and headers of a request.
+     *
      * @param acceptEncoding the headers {@code Accept-Encoding}
      * @throws dev.annals.kernel.http.ProblemException {@code invalid-parameter} or {@code invalid-cursor}
      */

@@ -58,6 +58,8 @@ final class ExportStream implements PacedBody {
     private long idleTimer = -1;
 
     /**
+     * An export that has read its first page.
+     *
      * @param firstPage the result of the first of {@link #pages}
      * @param head the sequence id of the last record to export
      * @param release is called once, when the export has ended or failed

@@ -34,7 +34,11 @@ class Exports {
         this.config = config;
     }
 
-    /** @param head the feed's last record when the export began, at which the export ends */
+    /**
+     * The bounds of an export.
+     *
+     * @param head the feed's last record when the export began, at which the export ends
+     */
     record Bounds(String projectName, Cursor head) {}
 
     Uni<Bounds> bounds(UUID projectId) {

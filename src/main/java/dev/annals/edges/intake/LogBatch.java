@@ -69,7 +69,11 @@ final class LogBatch {
         return bounds.bulkBytes() + RecordReader.MAX_SENT_BYTES;
     }
 
-    /** @param message the reasons of the first refusals */
+    /**
+     * The refused log records: their number, and what is wrong with the first of them.
+     *
+     * @param message the reasons of the first refusals
+     */
     record Refused(int count, String message) {}
 
     /** Fails with a problem if the database or the queue takes no records now. */

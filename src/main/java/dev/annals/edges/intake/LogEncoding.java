@@ -13,7 +13,7 @@ import java.util.List;
  */
 sealed interface LogEncoding permits LogProtobuf, LogJson {
 
-    /** Each log record, resource or scope may have these bytes. JSON of OTLP names the type of each value, so it is longer than a record. */
+    /** The most bytes of a log record, resource or scope. OTLP's JSON names the type of each value, so it is longer than a record. */
     int MAX_BYTES = 524_280;
     /** More than metadata may have. */
     int MAX_DEPTH = 40;

@@ -78,7 +78,11 @@ final class LogMapping {
         this.reader = reader;
     }
 
-    /** @throws Refusal if the log record is no record */
+    /**
+     * Makes the record.
+     *
+     * @throws Refusal if the log record is no record
+     */
     AuditRecord record(LogRecord log, Shared shared) throws Refusal {
         byte[] json = json(log, shared);
         try {
@@ -244,7 +248,11 @@ final class LogMapping {
         return name + " " + error.detail();
     }
 
-    /** @throws Refusal if the attribute is there already */
+    /**
+     * Adds an attribute, which must not be there yet.
+     *
+     * @throws Refusal if the attribute is there already
+     */
     static void add(String key, JsonNode value, ObjectNode into) throws Refusal {
         if (into.has(key)) {
             throw new Refusal(key + " occurs twice");

@@ -22,7 +22,11 @@ public final class ChangedSettings {
 
     private ChangedSettings() {}
 
-    /** @param text the value without credentials of URLs; for a secret, a fingerprint */
+    /**
+     * A setting.
+     *
+     * @param text the value without credentials of URLs; for a secret, a fingerprint
+     */
     public record Value(String text, boolean secret) {}
 
     /** By the names of their variables. */

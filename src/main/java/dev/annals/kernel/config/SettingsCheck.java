@@ -25,6 +25,7 @@ public final class SettingsCheck {
     private static final String PREFIX = "ANNALS_";
     /** Variables of the client. */
     private static final List<String> NO_SETTINGS = List.of("ANNALS_URL", "ANNALS_TOKEN", "ANNALS_PROJECT");
+
     private static final int MOST_NAMED = 20;
 
     /** Above the framework's converters, which read every unknown text as false. */
@@ -40,7 +41,11 @@ public final class SettingsCheck {
         this.mappings = List.copyOf(mappings);
     }
 
-    /** @throws IllegalArgumentException with a line for each setting that cannot be read or is out of its limits */
+    /**
+     * Reads all settings.
+     *
+     * @throws IllegalArgumentException with a line for each setting that cannot be read or is out of its limits
+     */
     public void requireValid(Config config) {
         SmallRyeConfigBuilder builder = new SmallRyeConfigBuilder()
                 .withSources(StreamSupport.stream(config.getConfigSources().spliterator(), false)

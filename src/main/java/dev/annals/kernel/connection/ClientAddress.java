@@ -17,7 +17,11 @@ public final class ClientAddress {
         return of(NetUtil.toAddressString(address));
     }
 
-    /** @param text from {@link TrustedProxies#client} */
+    /**
+     * The client of an address that {@link TrustedProxies#client} returned.
+     *
+     * @param text from {@link TrustedProxies#client}
+     */
     public static String of(String text) {
         byte[] bytes = Objects.requireNonNull(IpAddress.parse(text), "not an address");
         return HexFormat.of().formatHex(bytes, 0, Math.min(bytes.length, NETWORK_BYTES));

@@ -30,7 +30,11 @@ public final class Binds {
         Arrays.fill(values, UNSET);
     }
 
-    /** @throws IllegalStateException if the statement has no bind of this name, or it is set already */
+    /**
+     * Sets a bind.
+     *
+     * @throws IllegalStateException if the statement has no bind of this name, or it is set already
+     */
     public Binds bind(String name, @Nullable Object value) {
         int place = statement.place(name, next);
         if (values[place] != UNSET) {

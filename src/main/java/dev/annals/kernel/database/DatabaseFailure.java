@@ -76,8 +76,10 @@ public final class DatabaseFailure {
     /** Whether the statement may succeed a little later. The outcome of a commit is then unknown. */
     public static boolean isTransient(Throwable failure) {
         if (failure instanceof PgException error) {
-            // 08: connection. 25006: standby after a failover. 40: serialization failure, deadlock. 53: out of resources.
-            // 55P03: lock timeout. 57: stopping, or too slow. While a database is restored: 28: no roles. 3D: no database.
+            // 08: connection. 25006: standby after a failover. 40: serialization failure, deadlock. 53: out of
+            // resources.
+            // 55P03: lock timeout. 57: stopping, or too slow. While a database is restored: 28: no roles. 3D: no
+            // database.
             // 3F, 42P01, 42704, 42883: no tables, types or functions. 42501: no rights to them.
             String state = error.getSqlState();
             return state.startsWith("08")

@@ -39,7 +39,11 @@ import org.jspecify.annotations.Nullable;
 public record DatabaseUrl(
         String user, String password, List<Server> servers, String database, Map<String, String> parameters) {
 
-    /** @param host an IPv6 address has no brackets */
+    /**
+     * A server.
+     *
+     * @param host an IPv6 address has no brackets
+     */
     public record Server(String host, int port) {
 
         @Override
@@ -102,7 +106,11 @@ public record DatabaseUrl(
         return servers.get(0).port();
     }
 
-    /** @throws IllegalArgumentException one sentence that says what is wrong and never shows the password */
+    /**
+     * Reads the settings.
+     *
+     * @throws IllegalArgumentException one sentence that says what is wrong and never shows the password
+     */
     public static Optional<DatabaseUrl> configured(Config config) {
         return read(name -> config.getOptionalValue(name, String.class).orElse(null));
     }
@@ -143,7 +151,11 @@ public record DatabaseUrl(
         }
     }
 
-    /** @throws IllegalArgumentException one sentence that says what is wrong and never shows the password */
+    /**
+     * Parses a URL.
+     *
+     * @throws IllegalArgumentException one sentence that says what is wrong and never shows the password
+     */
     public static DatabaseUrl parse(String url) {
         int scheme = url.indexOf("://");
         int start = scheme < 0 ? 0 : scheme + 3;

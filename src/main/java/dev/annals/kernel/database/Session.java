@@ -68,7 +68,11 @@ record Session(
         }
     }
 
-    /** @param limits the longest times, by the names of PostgreSQL's settings; a session may have shorter ones */
+    /**
+     * Reads the row of {@code check_session.sql}.
+     *
+     * @param limits the longest times, by the names of PostgreSQL's settings; a session may have shorter ones
+     */
     static Session of(Row row, Map<String, Duration> limits) {
         List<String> wrong = new ArrayList<>();
         Map<String, String> right = new LinkedHashMap<>();
@@ -105,7 +109,11 @@ record Session(
         return connection instanceof PgConnection direct && direct.processId() == backend;
     }
 
-    /** @throws UnusableSessionException if the role, a setting or a limit is missing */
+    /**
+     * Refuses a session without the role, a setting or a limit.
+     *
+     * @throws UnusableSessionException if the role, a setting or a limit is missing
+     */
     void require() {
         if (wrong.isEmpty()) {
             return;

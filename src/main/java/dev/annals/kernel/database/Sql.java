@@ -91,7 +91,11 @@ public final class Sql {
         }
     }
 
-    /** @throws IllegalStateException if the file does not exist, or does not use exactly the binds that it declares */
+    /**
+     * Reads a statement.
+     *
+     * @throws IllegalStateException if the file does not exist, or does not use exactly the binds that it declares
+     */
     public static Sql named(String path) {
         return of(path.substring(path.lastIndexOf('/') + 1), read(path));
     }
@@ -162,7 +166,11 @@ public final class Sql {
         return binds().execute(client);
     }
 
-    /** @param likely looked at first, so that binding in the order of declaration never searches */
+    /**
+     * The index of a bind, from 0.
+     *
+     * @param likely looked at first, so that binding in the order of declaration never searches
+     */
     int place(String bind, int likely) {
         if (likely < binds.length && binds[likely].equals(bind)) {
             return likely;

@@ -24,6 +24,8 @@ public final class StateGauges {
     private volatile Map<String, Long> last = Map.of();
 
     /**
+     * Gauges that are 0 until the database has answered.
+     *
      * @param question a query for one row: {@code lag}, and a column for each state
      * @param what such as {@code alerts}, for {@code annals.alerts} and {@code annals.alerts.lag.records}
      * @param lag the description of the lag

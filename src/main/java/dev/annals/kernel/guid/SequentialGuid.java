@@ -103,7 +103,11 @@ public final class SequentialGuid {
             this.left = count;
         }
 
-        /** @throws NoSuchElementException if all keys of the block are taken */
+        /**
+         * Draws the next key.
+         *
+         * @throws NoSuchElementException if all keys of the block are taken
+         */
         public UUID next() {
             if (left == 0) {
                 throw new NoSuchElementException("All " + count + " keys of this block are taken");

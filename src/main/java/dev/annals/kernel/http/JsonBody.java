@@ -36,7 +36,11 @@ public final class JsonBody {
         void write(JsonGenerator json) throws IOException;
     }
 
-    /** @param expectedBytes its approximate size */
+    /**
+     * Writes a body in UTF-8.
+     *
+     * @param expectedBytes its approximate size
+     */
     public static byte[] toBytes(int expectedBytes, Content content) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(expectedBytes);
         try (JsonGenerator json = generator(bytes)) {
@@ -53,6 +57,8 @@ public final class JsonBody {
     }
 
     /**
+     * The answer with a complete list.
+     *
      * @param name of the list's member
      * @param itemBytes the approximate size of an item
      */

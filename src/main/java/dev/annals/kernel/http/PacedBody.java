@@ -7,7 +7,11 @@ import io.vertx.core.Context;
  */
 public interface PacedBody {
 
-    /** @param eventLoop of the connection */
+    /**
+     * Begins to write.
+     *
+     * @param eventLoop of the connection
+     */
     void start(Context eventLoop);
 
     /** Called when the client is gone. */

@@ -45,7 +45,11 @@ public record Problem(
         return new Problem(type, status, title, detail, wrongFields, members);
     }
 
-    /** @param value a string, a number or a boolean */
+    /**
+     * A copy with one further member; {@code value} is a string, a number or a boolean.
+     *
+     * @param value a string, a number or a boolean
+     */
     public Problem with(String member, Object value) {
         Map<String, Object> all = new LinkedHashMap<>(members);
         all.put(member, value);

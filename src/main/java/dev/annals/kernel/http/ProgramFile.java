@@ -24,13 +24,18 @@ public final class ProgramFile {
     private final String tag;
     private final String mediaType;
 
-    /** @param path on the class path, with a slash first */
+    /**
+     * Reads the file.
+     *
+     * @param path on the class path, with a slash first
+     */
     @SuppressWarnings("deprecation") // every other way to make a Buffer copies the file for each answer
     public ProgramFile(String path, String mediaType) {
         try (InputStream file = Objects.requireNonNull(ProgramFile.class.getResourceAsStream(path), path)) {
             byte[] bytes = file.readAllBytes();
             byte[] hash = MessageDigest.getInstance("SHA-256").digest(bytes);
-            // Outside the heap: the network would copy anything else there for each client. The connection's guard does not
+            // Outside the heap: the network would copy anything else there for each client. The connection's guard does
+            // not
             // count read-only buffers.
             content = Buffer.buffer(
                     Unpooled.directBuffer(bytes.length).writeBytes(bytes).asReadOnly());

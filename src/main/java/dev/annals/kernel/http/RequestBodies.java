@@ -100,7 +100,11 @@ public class RequestBodies {
         return new BodyParts(request, vertx.getOrCreateContext(), watch, config);
     }
 
-    /** @param most the bytes held at a time */
+    /**
+     * The memory of a body that streams in: at most {@code most} bytes of it are held at a time.
+     *
+     * @param most the bytes held at a time
+     */
     public BodyMemory memory(Object caller, long most) {
         return new BodyMemory(memory, caller, most);
     }

@@ -30,7 +30,11 @@ public final class RequestFields {
     private final String prefix;
     private final List<FieldError> errors;
 
-    /** @throws ProblemException {@code malformed-json}; {@code invalid-body} if it is not an object */
+    /**
+     * Reads a body.
+     *
+     * @throws ProblemException {@code malformed-json}; {@code invalid-body} if it is not an object
+     */
     public RequestFields(byte[] body, Set<String> known) {
         this(parse(body), "", new ArrayList<>(), known);
         if (!object.isObject()) {
@@ -125,7 +129,11 @@ public final class RequestFields {
         errors.add(new FieldError(prefix + "/" + path, detail));
     }
 
-    /** @throws ProblemException {@code invalid-body}, with all errors */
+    /**
+     * Requires that there are no errors.
+     *
+     * @throws ProblemException {@code invalid-body}, with all errors
+     */
     public void requireValid() {
         if (!errors.isEmpty()) {
             throw new ProblemException(Problem.of(ProblemType.INVALID_BODY, "Some fields are wrong; errors names each.")

@@ -18,7 +18,11 @@ public final class RequestParameters {
         return NAME.matcher(name).matches();
     }
 
-    /** @throws ProblemException {@code invalid-parameter} */
+    /**
+     * Refuses an impossible name.
+     *
+     * @throws ProblemException {@code invalid-parameter}
+     */
     public static void requireName(String name) {
         if (!isName(name)) {
             throw invalid("name", "It has 1 to 128 letters, digits, dots, hyphens and underscores.");

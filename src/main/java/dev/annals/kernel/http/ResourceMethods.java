@@ -26,7 +26,11 @@ public final class ResourceMethods {
 
     private final List<ResourceMethod> all;
 
-    /** @param path a template such as {@code /v1/projects/{project}} */
+    /**
+     * A method of a resource.
+     *
+     * @param path a template such as {@code /v1/projects/{project}}
+     */
     public record ResourceMethod(String httpMethod, String path, Method method) {}
 
     // Works in native executables, too: Quarkus registers the declared methods of resources for reflection.

@@ -97,6 +97,8 @@ public class MemoryBudget {
     }
 
     /**
+     * Takes memory if there is enough, for this holder and for all.
+     *
      * @param holder the owner, such as a project's id
      * @return true if it was taken; {@link #give} must follow
      */

@@ -50,6 +50,8 @@ public final class AnswerDeadline {
     private final Set<Watch> watches = ConcurrentHashMap.newKeySet();
 
     /**
+     * Watches no connection yet.
+     *
      * @param deadline for one answer
      * @param patience after which an answer is overdue
      * @param overdue gets the address of the database repeatedly, on the connection's event loop
@@ -107,7 +109,11 @@ public final class AnswerDeadline {
                 .forEach(watch -> watch.closeIfSilentSince(then));
     }
 
-    /** @param session identifies the server's session behind a watched connection */
+    /**
+     * Names the session of a watched connection.
+     *
+     * @param session identifies the server's session behind a watched connection
+     */
     public static void leadsTo(SqlConnection connection, Object session) {
         ChannelHandlerContext client = client(connection);
         client.executor().execute(() -> {

@@ -55,6 +55,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     private boolean inBody;
     /** Whether the deadline is that of an incomplete head. */
     private boolean inHead;
+
     private int headBytes;
 
     private boolean framed;

@@ -19,7 +19,11 @@ final class UnsentAnswers {
         this.rules = rules;
     }
 
-    /** @param taken whether the client has read some since */
+    /**
+     * Sets the waiting bytes of a connection.
+     *
+     * @param taken whether the client has read some since
+     */
     synchronized void count(ConnectionGuard connection, long unsent, boolean taken) {
         Long before = taken || unsent == 0 ? bytes.remove(connection) : bytes.get(connection);
         if (unsent > 0) {

@@ -39,7 +39,8 @@ class SearchOverHttpIT extends ProjectTest {
                         {"action": "a", "message": "volume_create by jane@example.org", "ip_address": "10.0.0.7"}""", """
                         {"action": "a", "message": "volumes"}""", "{\"action\": \"volume\"}");
         for (String order : List.of("", "&order=desc")) {
-            assertThat(found(feed, "q=volume" + order)).containsExactlyInAnyOrder(1L, 2L);
+            assertThat(found(feed, "q=volume" + order)).containsExactlyInAnyOrder(1L, 2L, 4L);
+            assertThat(found(feed, "q=message:volume" + order)).containsExactlyInAnyOrder(1L, 2L);
             assertThat(found(feed, "q=Created+VOLUME" + order)).containsExactly(1L);
             assertThat(found(feed, "q=cache-7" + order)).containsExactly(1L);
             assertThat(found(feed, "q=7+cache%25" + order)).containsExactly(1L);
@@ -118,7 +119,8 @@ class SearchOverHttpIT extends ProjectTest {
                 .body("position", equalTo(12))
                 .body(
                         "detail",
-                        containsString("At character 12: there is no field \"acton\", expected one of action, actor,"));
+                        containsString(
+                                "At character 12: there is no field \"acton\", expected one of id, action, actor,"));
     }
 
     private static List<Long> found(FeedClient feed, String query) {

@@ -23,6 +23,8 @@ public final class Page<R> {
     private final String pollMore;
 
     /**
+     * A page as the service answers it.
+     *
      * @param records in the feed's order
      * @param next the URL of the next page; null on the last
      * @param pollMore the URL of later records

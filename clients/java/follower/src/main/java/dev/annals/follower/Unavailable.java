@@ -10,7 +10,11 @@ public final class Unavailable extends Exception {
     @Nullable
     private final String retryAfter;
 
-    /** @param retryAfter the answer's header {@code Retry-After}; null without one */
+    /**
+     * A transient failure.
+     *
+     * @param retryAfter the answer's header {@code Retry-After}; null without one
+     */
     public Unavailable(String why, @Nullable String retryAfter, @Nullable Throwable cause) {
         super(why, cause);
         this.retryAfter = retryAfter;

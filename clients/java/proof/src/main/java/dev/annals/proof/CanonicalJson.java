@@ -144,7 +144,11 @@ public final class CanonicalJson {
         return members;
     }
 
-    /** @param members values that are canonical already */
+    /**
+     * Makes the canonical text of an object.
+     *
+     * @param members values that are canonical already
+     */
     static String written(SortedMap<String, String> members) {
         StringBuilder out = new StringBuilder();
         char before = '{';

@@ -157,7 +157,11 @@ public record LeafRecord(String id, long sequenceId, String recordedAt, SortedMa
         return Hash.of(out.toString());
     }
 
-    /** @param value in canonical JSON */
+    /**
+     * The digest of a field.
+     *
+     * @param value in canonical JSON
+     */
     static Hash digest(String salt, String name, String value) {
         return Hash.of("[\"" + salt + "\",\"" + name + "\"," + value + "]");
     }

@@ -149,7 +149,8 @@ final class Delivery implements Runnable {
         List<Entry> left = new ArrayList<>();
         for (int i = 0; i < part.size(); i++) {
             String reason = answer.refused.get(i);
-            // The service decides which actions look like its own. A table in the client could differ from the service's.
+            // The service decides which actions look like its own. A table in the client could differ from the
+            // service's.
             boolean isOfAction = reason != null && OF_ACTION.matcher(reason).find();
             Entry record =
                     reason == null ? part.get(i) : isOfAction ? part.get(i).renamed() : null;

@@ -208,7 +208,7 @@ class ViewerFacetsTest extends BrowserTest {
             assertThat(page.locator("#problem")).isVisible();
             assertNothingCounted(page);
 
-            page.navigate(service + "#q=login");
+            page.navigate(service + "#q=absent");
             assertThat(page.locator("#histogram-text")).hasText("0 records in 60 days up to 13 Mar 2026");
             List<Route> late = new ArrayList<>();
             page.route("**/facets?*interval=day*", late::add);

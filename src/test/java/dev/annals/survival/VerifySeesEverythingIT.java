@@ -181,7 +181,8 @@ class VerifySeesEverythingIT {
                 plants,
                 "a record was written with triggers off",
                 "has no place",
-                "insert into annals.audit_record (project_id, action) values ('" + PROJECT + "', 'lost')");
+                "insert into annals.audit_record (project_id, placed_with, action) values ('" + PROJECT
+                        + "', gen_random_uuid(), 'lost')");
         plant(
                 plants,
                 "an append of one was written with triggers off",

@@ -15,7 +15,7 @@
 -- One row: recorded_at timestamptz, the same for all records of the batch; sequences text[], first_values bigint[].
 --
 -- A sequence that does not exist, is of another kind or has too few values gives none. Its records then have a value without a sequence,
--- for which next_record_number() fails the statement. All batches lock sequences in one order, so they do not deadlock.
+-- for which gather_append() fails the statement. All batches lock sequences in one order, so they do not deadlock.
 with setting as materialized (
   select set_config('lock_timeout', :lock_timeout, true)
 ), locked as materialized (

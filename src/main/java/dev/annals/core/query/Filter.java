@@ -6,7 +6,9 @@ import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.Timestamps;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -126,21 +128,18 @@ public record Filter(
 
         private final List<String> terms = new ArrayList<>();
         /**
-         * For each phrase, tests that the record has its first word anywhere; otherwise the record is not divided into words.
+         * For each text, tests whether it has the first word of a phrase anywhere. A text without any of them is not divided into
+         * words.
          */
-        private final List<String> firstWords = new ArrayList<>();
-        /** The same for the message. */
-        private final List<String> firstWordsOfMessage = new ArrayList<>();
+        private final Map<String, List<String>> firstWords = new LinkedHashMap<>();
 
         private final String sql;
 
         public Condition(Query query) {
             String condition = sql(query);
-            if (!firstWords.isEmpty()) {
-                condition = withWords(condition, "record", "annals.record_text(r)", firstWords);
-            }
-            if (!firstWordsOfMessage.isEmpty()) {
-                condition = withWords(condition, "message", "r.message", firstWordsOfMessage);
+            int number = 0;
+            for (Map.Entry<String, List<String>> text : firstWords.entrySet()) {
+                condition = withWords(condition, "text_" + number++, text.getKey(), text.getValue());
             }
             sql = condition;
         }
@@ -171,19 +170,12 @@ public record Filter(
             } else if (query instanceof Query.Not not) {
                 return "not " + sql(not.part());
             } else if (query instanceof Query.Words text) {
-                firstWords.add("strpos(record.text, (select (annals.words("
-                        + term(text.words().get(0)) + "))[1])) > 0");
-                return hasWords("record_words.text", text.words(), text.prefix());
+                return hasWords("annals.record_text(r)", text.words(), text.prefix());
             } else if (query instanceof Query.Message message) {
-                firstWordsOfMessage.add("strpos(message.text, (select (annals.words("
-                        + term(message.words().get(0)) + "))[1])) > 0");
-                return hasWords("message_words.text", message.words(), message.prefix());
+                return hasWords("r.message", message.words(), message.prefix());
             } else if (query instanceof Query.Name name) {
                 return columns(name.field()).stream()
-                        .map(column -> hasWords(
-                                "' ' || array_to_string(annals.words(" + column + "), ' ') || ' '",
-                                name.words(),
-                                name.prefix()))
+                        .map(column -> hasWords(column, name.words(), name.prefix()))
                         .collect(Collectors.joining(" or ", "(", ")"));
             } else if (query instanceof Query.Value value) {
                 return value(value);
@@ -202,10 +194,13 @@ public record Filter(
             return parts.stream().map(this::sql).collect(Collectors.joining(operator, "(", ")"));
         }
 
-        /** The subquery does not depend on the record, and is computed once. */
+        /** The subqueries do not depend on the record, and are computed once. */
         private String hasWords(String text, List<String> words, boolean prefix) {
-            return "coalesce(strpos(" + text + ", (select annals.sought(" + term(String.join(" ", words)) + ", "
-                    + prefix + "))) > 0, false)";
+            List<String> tests = firstWords.computeIfAbsent(text, none -> new ArrayList<>());
+            String name = "text_" + List.copyOf(firstWords.keySet()).indexOf(text);
+            tests.add("strpos(" + name + ".text, (select (annals.words(" + term(words.get(0)) + "))[1])) > 0");
+            return "coalesce(strpos(" + name + "_words.text, (select annals.sought(" + term(String.join(" ", words))
+                    + ", " + prefix + "))) > 0, false)";
         }
 
         private String value(Query.Value value) {

@@ -71,7 +71,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
                         && keys.stream().noneMatch(key -> key.value().contains(" ")));
     }
 
-    /** Long messages have one key for any word. */
+    /** A record with a long value has one key for any word. */
     private static List<Set<Key>> withUnindexedWords(List<Set<Key>> alternatives) {
         Set<Set<Key>> all = new LinkedHashSet<>(alternatives);
         for (Set<Key> alternative : alternatives) {
@@ -125,9 +125,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
 
     private static List<Set<Key>> words(List<String> words, boolean prefix) {
         List<String> whole = prefix ? words.subList(0, words.size() - 1) : words;
-        return !QueryParser.Words.areIndexed(whole)
-                ? ANYTHING
-                : List.of(Set.of(new Key(WORD, String.join(" ", whole))));
+        return QueryParser.Words.areIndexed(whole) ? List.of(Set.of(new Key(WORD, String.join(" ", whole)))) : ANYTHING;
     }
 
     /** The first list alone if there are too many pairs. */

@@ -58,9 +58,9 @@ public class SearchIndex implements Projection, FeedIndex {
 
     private static final int STRETCH_BITS = 20;
 
-    /** Messages are shorter as a rule. Splitting a long one into words takes milliseconds. */
+    /** Values are shorter as a rule. Splitting a long one into words takes milliseconds. */
     private static final int INDEXED_BYTES = 4_096;
-    /** The index grows with each word. Every search for words reads the rare message with more. */
+    /** The index grows with each word. Every search for words reads the rare record with a value of more. */
     private static final int INDEXED_WORDS = 256;
 
     private static final int BLOCKS_PER_RESET = 500;
@@ -78,9 +78,9 @@ public class SearchIndex implements Projection, FeedIndex {
     /**
      * Creates an index with other limits.
      *
-     * @param indexedBytes the most bytes of UTF-8 of a message whose words are indexed; a search for words reads every longer
-     *     one
-     * @param indexedWords the most words of such a message
+     * @param indexedBytes the most bytes of UTF-8 of a value whose words are indexed; a search for words reads every record with a
+     *     longer one
+     * @param indexedWords the most words of such a value
      */
     public SearchIndex(Pool pool, SearchConfig config, int indexedBytes, int indexedWords) {
         this.pool = pool;

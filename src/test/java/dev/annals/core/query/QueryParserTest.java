@@ -8,6 +8,7 @@ import dev.annals.BesideTheService;
 import dev.annals.Load;
 import dev.annals.core.query.QueryParser.QueryException;
 import java.time.OffsetDateTime;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -242,5 +243,14 @@ class QueryParserTest {
             assertThat(QueryParser.parse(query.toString(), NOW)).as(text).isEqualTo(query);
         }
         assertThat(read).isGreaterThan(texts / 10);
+    }
+
+    /** Otherwise a query of many words would divide each text as many times. */
+    @Test
+    void aTextIsDividedIntoWordsOnceForAnyNumberOfPhrases() throws QueryException {
+        String sql = new Filter.Condition(QueryParser.parse("actor:(a OR b OR c) (d OR e OR message:f,g)", null)).sql();
+        for (String text : List.of("r.actor_id", "r.actor_name", "annals.record_text(r)", "r.message")) {
+            assertThat(sql).containsOnlyOnce("annals.word_text(" + text + ")");
+        }
     }
 }

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** An investigator who types what he remembers finds exactly the records that have it, in any field and any script. */
+/** A search for words finds exactly the records that have them, in any field and any script. */
 @BesideTheService
 class InvestigatorQuestionsTest {
 

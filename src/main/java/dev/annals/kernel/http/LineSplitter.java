@@ -64,7 +64,7 @@ public final class LineSplitter {
 
     private void endLine(byte[] bytes, int from, int to) {
         count++;
-        if (skipping) {
+        if (skipping || to - from > maxBytes) {
             skipping = false;
             tooLong.accept(count);
             return;

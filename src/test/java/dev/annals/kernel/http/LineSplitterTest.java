@@ -14,14 +14,14 @@ class LineSplitterTest {
     private static final int MAX_BYTES = 20;
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 3, 5, 7, 15})
+    @ValueSource(ints = {1, 2, 3, 5, 7, 15, 1_000})
     void linesAreTheSameHoweverTheBodyIsDivided(int partBytes) {
         assertThat(lines("\uFEFFone\n\n \t\r\nfive\r\n\uFEFFsix\n" + "x".repeat(100) + "\né\nlast", partBytes))
                 .containsExactly("1 one", "4 five\r", "5 \uFEFFsix", "6 too long", "7 é", "8 last");
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 4, 100})
+    @ValueSource(ints = {1, 4, 100, 1_000})
     void aLongLineWithoutAnEndIsReported(int partBytes) {
         assertThat(lines("one\n" + "x".repeat(100), partBytes)).containsExactly("1 one", "2 too long");
     }

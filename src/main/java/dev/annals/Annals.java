@@ -39,15 +39,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Properties;
-import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.AutoComplete.GenerateCompletion;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Help.Column;
+import picocli.CommandLine.Help.TextTable;
 import picocli.CommandLine.HelpCommand;
 import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
@@ -58,24 +60,22 @@ import picocli.CommandLine.UnmatchedArgumentException;
 @Command(
         name = "annals",
         synopsisSubcommandLabel = "COMMAND",
-        description =
-                "Without a command, runs the service. tail, search, append, export, archive, redact, erase, project, token, grant, hold and"
-                        + " whoami are"
-                        + " clients of a running service.",
+        description = "Without a command, runs the service.",
         footer = {
             "",
-            "ANNALS_URL     the URL of the service; default: http://localhost:8080",
-            "ANNALS_TOKEN   the token, which names the project",
-            "ANNALS_PROJECT the project, for a token of an OpenID provider that may use several",
+            "ANNALS_URL           the URL of the service; default: http://localhost:8080",
+            "ANNALS_TOKEN         the token, which names the project",
+            "ANNALS_PROJECT       the project, for a token of an OpenID provider that may use several",
             "ANNALS_ADMIN_TOKEN   a token of the project annals, for project, token, grant, hold and archive",
             "",
-            "check, archive restore, migrate, verify, dump, restore, log, rebuild and sequence-benchmark need no service.",
-            "Each command has --help.",
+            "Each command has --help. Commands that print an answer of the service have --json.",
             "For completion in bash and zsh: source <(annals generate-completion)",
             "",
-            "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or the wrong one;",
-            "4 the feed was set back to before the cursor; 5 refused: some records, or by a legal hold; 6 the log was",
-            "forked; 7 records after the cursor have expired; 141 the reader of the output has closed it."
+            "Exit codes of the client: 0 done; 1 failed; 2 wrong command line; 3 no token, or the wrong one;"
+                    + " 4 the feed was set back to before the cursor; 5 refused: some records, or by a legal hold;"
+                    + " 6 the log was forked; 7 records after the cursor have expired; 8 values are redacted without a"
+                    + " record that says so; 9 the log has ended, and one with another key continues; 141 the reader of"
+                    + " the output has closed it."
         })
 @RegisterForReflection(
         targets = {Annals.class, Annals.Version.class, GenerateCompletion.class, HelpCommand.class},
@@ -94,35 +94,19 @@ public final class Annals {
             description = "Print the version and exit.")
     boolean version;
 
-    private static final List<String> COMMANDS = List.of(
-            "serve",
-            "tail",
-            "search",
-            "append",
-            "export",
-            "check",
-            "archive",
-            "redact",
-            "erase",
-            "project",
-            "token",
-            "grant",
-            "hold",
-            "stream",
-            "alert",
-            "whoami",
-            "help",
-            "migrate",
-            "verify",
-            "dump",
-            "restore",
-            "log",
-            "rebuild",
-            "sequence-benchmark",
-            "generate-completion");
+    private static final List<String> CLIENT_COMMANDS = List.of(
+            "tail", "search", "append", "export", "archive", "redact", "erase", "stream", "alert", "whoami", "project",
+            "token", "grant", "hold");
+
+    private static final List<String> OPERATOR_COMMANDS =
+            List.of("serve", "migrate", "verify", "dump", "restore", "log", "rebuild", "check", "sequence-benchmark");
 
     /** Commands that describe the others. */
-    private static final Set<String> ABOUT_COMMANDS = Set.of("help", "generate-completion");
+    private static final List<String> ABOUT_COMMANDS = List.of("help", "generate-completion");
+
+    private static final List<String> COMMANDS = Stream.of(CLIENT_COMMANDS, OPERATOR_COMMANDS, ABOUT_COMMANDS)
+            .flatMap(List::stream)
+            .toList();
 
     private Annals() {}
 
@@ -202,6 +186,8 @@ public final class Annals {
             archive.addSubcommand(RestoreArchive.class);
         }
         allCommands(root).forEach(command -> command.getCommandSpec().versionProvider(new Version()));
+        root.getHelpSectionMap().remove(UsageMessageSpec.SECTION_KEY_COMMAND_LIST_HEADING);
+        root.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST, help -> commandList(root));
         return root.registerConverter(UUID.class, Annals::id)
                 .registerConverter(Path.class, Annals::path)
                 .setErr(error())
@@ -240,6 +226,28 @@ public final class Annals {
             case "generate-completion" -> GenerateCompletion.class;
             default -> throw new IllegalArgumentException("There is no command " + name + ".");
         };
+    }
+
+    private static String commandList(CommandLine root) {
+        return commandList("Commands of the client", CLIENT_COMMANDS, root)
+                + commandList("Commands of the operator", OPERATOR_COMMANDS, root)
+                + commandList("Commands about commands", ABOUT_COMMANDS, root);
+    }
+
+    /** Each command with the first sentence of its description. */
+    private static String commandList(String title, List<String> names, CommandLine root) {
+        TextTable table = TextTable.forColumns(
+                root.getColorScheme(),
+                new Column(22, 2, Column.Overflow.SPAN),
+                new Column(root.getUsageHelpWidth() - 22, 1, Column.Overflow.WRAP));
+        root.getSubcommands().forEach((name, command) -> {
+            if (names.contains(name)) {
+                UsageMessageSpec usage = command.getCommandSpec().usageMessage();
+                String text = String.join(" ", usage.header().length > 0 ? usage.header() : usage.description());
+                table.addRowValues(name, text.replaceFirst("\\. .*", "."));
+            }
+        });
+        return String.format("%n%s:%n%s", title, table);
     }
 
     private static UUID id(String text) {

@@ -7,6 +7,8 @@ import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The scopes of tokens. Only tokens of the project {@code annals} have {@link #AUDIT} and {@link #ADMIN}, and they have no
@@ -39,6 +41,11 @@ public enum Scope {
         return this == AUDIT || this == ADMIN;
     }
 
+    /** Those of tokens and grants. */
+    public static Stream<Scope> granted() {
+        return Arrays.stream(values()).filter(scope -> scope != VIEW);
+    }
+
     public static Optional<Scope> of(String text) {
         return Arrays.stream(values())
                 .filter(scope -> scope.text().equals(text))
@@ -67,6 +74,9 @@ public enum Scope {
     }
 
     private static String names() {
-        return "\"read\", \"write\", \"sequence\", \"redact\", \"link\", \"stream\", \"audit\" and \"admin\"";
+        return granted()
+                .map(scope -> '"' + scope.text() + '"')
+                .collect(Collectors.joining(", "))
+                .replaceFirst(", (?=[^,]*$)", " and ");
     }
 }

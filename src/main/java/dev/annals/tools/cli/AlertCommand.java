@@ -47,7 +47,7 @@ public final class AlertCommand {
 
     /** A command on alerts. */
     @RegisterForReflection
-    abstract static class OfAlerts extends ServiceCommand {
+    abstract static class OfAlerts extends AnswerCommand {
 
         final JsonNode ask(String method, String path, @Nullable JsonNode body)
                 throws IOException, InterruptedException {
@@ -107,7 +107,8 @@ public final class AlertCommand {
                     .put("threshold", threshold)
                     .put("interval_seconds", seconds)
                     .put("enabled", !disabled);
-            Terminal.print(line(ask("PUT", path(), body)));
+            JsonNode alert = ask("PUT", path(), body);
+            print(alert, line(alert));
             return 0;
         }
     }
@@ -124,7 +125,7 @@ public final class AlertCommand {
         @Override
         int run() throws IOException, InterruptedException {
             for (JsonNode alert : ask("GET", "", null).path("alerts")) {
-                Terminal.print(line(alert));
+                print(alert, line(alert));
             }
             return 0;
         }
@@ -137,7 +138,7 @@ public final class AlertCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(ask("GET", path(), null));
+            show(ask("GET", path(), null));
             return 0;
         }
     }

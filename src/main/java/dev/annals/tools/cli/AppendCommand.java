@@ -33,7 +33,7 @@ import picocli.CommandLine.Option;
         sortOptions = false,
         description = "Appends the record that the options describe; without --action, NDJSON from standard input.")
 @RegisterForReflection
-public final class AppendCommand extends ServiceCommand {
+public final class AppendCommand extends AnswerCommand {
 
     private static final int BATCH_LINES = 1_000;
     private static final int BATCH_BYTES = 1 << 20;
@@ -123,9 +123,15 @@ public final class AppendCommand extends ServiceCommand {
         if (stored == 0 && refused == 0) {
             throw new ClientFailure(ClientFailure.USAGE, "Standard input contains no record. " + WHAT_TO_DO);
         }
-        Terminal.say(stored + (stored == 1 ? " record is" : " records are") + " stored"
-                + (lastSequenceId == 0 ? "" : ", up to sequence id " + lastSequenceId)
-                + (refused == 0 ? "." : "; " + refused + (refused == 1 ? " is" : " are") + " refused."));
+        say(
+                Json.mapper()
+                        .createObjectNode()
+                        .put("stored", stored)
+                        .put("refused", refused)
+                        .put("last_sequence_id", lastSequenceId == 0 ? null : lastSequenceId),
+                stored + (stored == 1 ? " record is" : " records are") + " stored"
+                        + (lastSequenceId == 0 ? "" : ", up to sequence id " + lastSequenceId)
+                        + (refused == 0 ? "." : "; " + refused + (refused == 1 ? " is" : " are") + " refused."));
         return refused == 0 ? 0 : ClientFailure.REFUSED;
     }
 

@@ -38,7 +38,7 @@ import picocli.CommandLine.Option;
                         + " records it with the token in ANNALS_ADMIN_TOKEN. Prints the file, sequence ids and"
                         + " SHA-256. Run it again after a failure: it continues where it stopped.")
 @RegisterForReflection
-public final class ArchiveCommand extends ServiceCommand {
+public final class ArchiveCommand extends AnswerCommand {
 
     private static final int MOST_RECORDS = 100_000_000;
     private static final int MOST_FINDINGS = 10;
@@ -189,7 +189,14 @@ public final class ArchiveCommand extends ServiceCommand {
                     e.exitCode(),
                     e.getMessage() + " The file " + file.path() + " is complete, but is not recorded as an archive.");
         }
-        Terminal.print(file.path() + "\t" + first + "-" + last + "\t" + sha256);
+        print(
+                Json.mapper()
+                        .createObjectNode()
+                        .put("file", file.path().toString())
+                        .put("first_sequence_id", first)
+                        .put("last_sequence_id", last)
+                        .put("sha256", sha256),
+                file.path() + "\t" + first + "-" + last + "\t" + sha256);
         if (redacted > 0) {
             Terminal.say(RedactedValues.count(redacted)
                     + (unnamed == 0

@@ -1,6 +1,7 @@
 package dev.annals.tools.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.annals.follower.Page;
 import dev.annals.proof.LeafRecord;
 import dev.annals.tools.command.Progress;
@@ -41,7 +42,7 @@ import picocli.CommandLine.Option;
             "Exit codes: 0 nothing is left; 1 not confirmed; 5 records under a legal hold are unchanged."
         })
 @RegisterForReflection
-public final class EraseCommand extends ServiceCommand {
+public final class EraseCommand extends AnswerCommand {
 
     private static final List<String> OF_AN_ACTOR =
             List.of("actor.id", "actor.name", "ip_address", "message", "metadata");
@@ -93,7 +94,11 @@ public final class EraseCommand extends ServiceCommand {
             fields.addAll(actorId != null ? OF_AN_ACTOR : OF_A_SUBJECT);
         }
         Found found = find();
-        found.print();
+        if (json) {
+            show(found.toJson());
+        } else {
+            found.print();
+        }
         if (found.records == 0 || dryRun) {
             Terminal.say(found.records == 0 ? "Nothing to redact." : "Nothing was redacted: this was a dry run.");
             return 0;
@@ -126,6 +131,17 @@ public final class EraseCommand extends ServiceCommand {
                 from = to;
             }
             left.forEach(field -> fields.merge(field, 1L, Long::sum));
+        }
+
+        ObjectNode toJson() {
+            ObjectNode json = Json.mapper()
+                    .createObjectNode()
+                    .put("records", records)
+                    .put("first_sequence_id", records == 0 ? null : first)
+                    .put("last_sequence_id", records == 0 ? null : last);
+            ObjectNode counts = json.putObject("fields");
+            fields.forEach(counts::put);
+            return json;
         }
 
         void print() {
@@ -222,7 +238,16 @@ public final class EraseCommand extends ServiceCommand {
         progress.end();
         refused.forEach((cause, count) ->
                 Terminal.say(records(count) + (count == 1 ? " is unchanged. " : " are unchanged. ") + cause));
-        Terminal.say(records(done[0]) + (done[0] == 1 ? " was" : " were") + " redacted.");
+        say(
+                Json.mapper()
+                        .createObjectNode()
+                        .put("redacted", done[0])
+                        .put(
+                                "unchanged",
+                                refused.values().stream()
+                                        .mapToInt(Integer::intValue)
+                                        .sum()),
+                records(done[0]) + (done[0] == 1 ? " was" : " were") + " redacted.");
         return refused.isEmpty() ? 0 : ClientFailure.REFUSED;
     }
 }

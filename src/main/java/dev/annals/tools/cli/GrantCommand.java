@@ -51,8 +51,9 @@ public final class GrantCommand {
         @Option(
                 names = "--scope",
                 required = true,
+                completionCandidates = GrantedScopes.class,
                 description =
-                        "read, write, sequence or redact; of the project annals, audit or admin. Repeat it for more.")
+                        "${COMPLETION-CANDIDATES}; audit and admin in the project annals only. Repeat it for more.")
         List<String> scopes = new ArrayList<>();
 
         @Option(names = "--issuer", paramLabel = "URL", description = "The provider. Default: the one of the service.")
@@ -77,9 +78,8 @@ public final class GrantCommand {
             body.put("description", description);
             body.set("limits", limits.toJson());
             service.tryOnce();
-            Terminal.print(service.administer("POST", path() + "/grants", body)
-                    .path("id")
-                    .asText());
+            JsonNode grant = service.administer("POST", path() + "/grants", body);
+            print(grant, grant.path("id").asText());
             return 0;
         }
     }
@@ -97,16 +97,18 @@ public final class GrantCommand {
             for (JsonNode grant : service.list(path() + "/grants", "grants")) {
                 List<String> scopes = new ArrayList<>();
                 grant.path("scopes").forEach(scope -> scopes.add(scope.asText()));
-                Terminal.print(String.join(
-                        "\t",
-                        grant.path("id").asText(),
-                        column(grant, "claim") + "=" + column(grant, "value"),
-                        String.join(",", scopes),
-                        grant.path("revoked_at").isNull()
-                                ? "in force"
-                                : "revoked " + grant.path("revoked_at").asText(),
-                        column(grant, "issuer"),
-                        grant.path("description").isNull() ? "" : column(grant, "description")));
+                print(
+                        grant,
+                        String.join(
+                                "\t",
+                                grant.path("id").asText(),
+                                column(grant, "claim") + "=" + column(grant, "value"),
+                                String.join(",", scopes),
+                                grant.path("revoked_at").isNull()
+                                        ? "in force"
+                                        : "revoked " + grant.path("revoked_at").asText(),
+                                column(grant, "issuer"),
+                                grant.path("description").isNull() ? "" : column(grant, "description")));
             }
             return 0;
         }
@@ -126,8 +128,7 @@ public final class GrantCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            service.administer("DELETE", path() + "/grants/" + id, null);
-            Terminal.say("The grant " + id + " is revoked.");
+            say(service.administer("DELETE", path() + "/grants/" + id, null), "The grant " + id + " is revoked.");
             return 0;
         }
     }
@@ -139,17 +140,19 @@ public final class GrantCommand {
             description =
                     "Lists the identities that have used a grant: id, provider, name at the provider, time of the first use.")
     @RegisterForReflection
-    static final class Identities extends ServiceCommand {
+    static final class Identities extends AnswerCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
             for (JsonNode identity : service.list("/v1/identities", "identities")) {
-                Terminal.print(String.join(
-                        "\t",
-                        identity.path("id").asText(),
-                        column(identity, "issuer"),
-                        identity.path("subject").isNull() ? "forgotten" : column(identity, "subject"),
-                        identity.path("created_at").asText()));
+                print(
+                        identity,
+                        String.join(
+                                "\t",
+                                identity.path("id").asText(),
+                                column(identity, "issuer"),
+                                identity.path("subject").isNull() ? "forgotten" : column(identity, "subject"),
+                                identity.path("created_at").asText()));
             }
             return 0;
         }

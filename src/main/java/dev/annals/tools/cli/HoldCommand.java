@@ -68,16 +68,15 @@ public final class HoldCommand {
         @Override
         int run() throws IOException, InterruptedException {
             service.tryOnce();
-            Terminal.print(service.administer(
-                            "POST",
-                            path() + HOLDS,
-                            Json.mapper()
-                                    .createObjectNode()
-                                    .put("actor_id", actorId)
-                                    .put("subject_id", subjectId)
-                                    .put("reason", reason))
-                    .path("id")
-                    .asText());
+            JsonNode hold = service.administer(
+                    "POST",
+                    path() + HOLDS,
+                    Json.mapper()
+                            .createObjectNode()
+                            .put("actor_id", actorId)
+                            .put("subject_id", subjectId)
+                            .put("reason", reason));
+            print(hold, hold.path("id").asText());
             return 0;
         }
     }
@@ -93,7 +92,7 @@ public final class HoldCommand {
         @Override
         int run() throws IOException, InterruptedException {
             for (JsonNode hold : service.list(path() + HOLDS, "holds")) {
-                Terminal.print(line(hold));
+                print(hold, line(hold));
             }
             return 0;
         }
@@ -117,10 +116,11 @@ public final class HoldCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(line(service.administer(
+            JsonNode hold = service.administer(
                     "POST",
                     path() + HOLDS + "/" + id + "/lift",
-                    Json.mapper().createObjectNode().put("reason", reason))));
+                    Json.mapper().createObjectNode().put("reason", reason));
+            print(hold, line(hold));
             return 0;
         }
     }

@@ -48,7 +48,7 @@ public final class ProjectCommand {
     /** {@code project create}. */
     @Command(name = "create", mixinStandardHelpOptions = true, description = "Creates a project, and prints its id.")
     @RegisterForReflection
-    static final class Create extends ServiceCommand {
+    static final class Create extends AnswerCommand {
 
         @Parameters(paramLabel = "NAME", description = "The name.")
         @Nullable
@@ -56,10 +56,9 @@ public final class ProjectCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(service.administer(
-                            "POST", PATH, Json.mapper().createObjectNode().put("name", name))
-                    .path("id")
-                    .asText());
+            JsonNode project = service.administer(
+                    "POST", PATH, Json.mapper().createObjectNode().put("name", name));
+            print(project, project.path("id").asText());
             return 0;
         }
     }
@@ -67,12 +66,12 @@ public final class ProjectCommand {
     /** {@code project list}. */
     @Command(name = "list", mixinStandardHelpOptions = true, description = "Lists the projects: id, name, state.")
     @RegisterForReflection
-    static final class Listing extends ServiceCommand {
+    static final class Listing extends AnswerCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
             for (JsonNode project : service.list(PATH, "projects")) {
-                Terminal.print(line(project));
+                print(project, line(project));
             }
             return 0;
         }
@@ -89,8 +88,9 @@ public final class ProjectCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(line(service.administer(
-                    "PATCH", path(), Json.mapper().createObjectNode().put("name", name))));
+            JsonNode project = service.administer(
+                    "PATCH", path(), Json.mapper().createObjectNode().put("name", name));
+            print(project, line(project));
             return 0;
         }
     }
@@ -140,7 +140,8 @@ public final class ProjectCommand {
         }
 
         private int print(ObjectNode change) throws IOException, InterruptedException {
-            Terminal.print(line(service.administer("PATCH", path(), change)));
+            JsonNode project = service.administer("PATCH", path(), change);
+            print(project, line(project));
             return 0;
         }
     }
@@ -163,7 +164,7 @@ public final class ProjectCommand {
             JsonNode project = limits.areAsked()
                     ? service.administer("GET", path(), null)
                     : service.administer("PUT", path() + "/limits", limits.toJson());
-            Terminal.print(LimitOptions.line(project.path("limits")));
+            print(project.path("limits"), LimitOptions.line(project.path("limits")));
             return 0;
         }
     }
@@ -178,7 +179,8 @@ public final class ProjectCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(line(service.administer("POST", path() + "/close", null)));
+            JsonNode project = service.administer("POST", path() + "/close", null);
+            print(project, line(project));
             return 0;
         }
     }

@@ -31,7 +31,7 @@ import picocli.CommandLine.Parameters;
                     + " redactions in its records with the action annals.redact."
         })
 @RegisterForReflection
-public final class RedactCommand extends ServiceCommand {
+public final class RedactCommand extends AnswerCommand {
 
     private static final int MAX_LINE_BYTES = 1 << 24;
 
@@ -70,8 +70,9 @@ public final class RedactCommand extends ServiceCommand {
             throw new ClientFailure(
                     ClientFailure.USAGE, "Give the id of a record, at least one --field, and a --reason; or --replay.");
         }
-        sendRedaction(id.toString(), fields, reason);
-        Terminal.say("Redacted: " + String.join(", ", fields) + " of record " + id + ".");
+        say(
+                sendRedaction(id.toString(), fields, reason),
+                "Redacted: " + String.join(", ", fields) + " of record " + id + ".");
         return 0;
     }
 
@@ -87,8 +88,10 @@ public final class RedactCommand extends ServiceCommand {
         } catch (NoSuchFileException e) {
             throw new ClientFailure(ClientFailure.USAGE, "There is no file " + e.getFile() + ".");
         }
-        Terminal.say(done + (done == 1 ? " redaction is" : " redactions are") + " in effect"
-                + (refused == 0 ? "." : "; " + refused + (refused == 1 ? " is" : " are") + " refused."));
+        say(
+                Json.mapper().createObjectNode().put("redacted", done).put("refused", refused),
+                done + (done == 1 ? " redaction is" : " redactions are") + " in effect"
+                        + (refused == 0 ? "." : "; " + refused + (refused == 1 ? " is" : " are") + " refused."));
         return refused == 0 ? 0 : ClientFailure.REFUSED;
     }
 

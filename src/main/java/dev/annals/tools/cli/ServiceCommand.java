@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.List;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
@@ -21,21 +20,17 @@ abstract class ServiceCommand extends ClientCommand {
         return value.isNull() ? otherwise : value.asText();
     }
 
-    /** Redacts fields of a record, and waits for the answer. */
-    void sendRedaction(String record, List<String> fields, String why) throws IOException, InterruptedException {
+    /** Redacts fields of a record, and returns the answer. */
+    JsonNode sendRedaction(String record, List<String> fields, String why) throws IOException, InterruptedException {
         ObjectNode body = Json.mapper().createObjectNode();
         fields.forEach(body.putArray("fields")::add);
         body.put("reason", why);
-        service.send(
-                service.request(Connection.FEED + "/" + record + "/redactions")
-                        .by("POST")
-                        .with("application/json", Json.mapper().writeValueAsBytes(body)),
-                Duration.ZERO);
+        return service.exchange("POST", Connection.FEED + "/" + record + "/redactions", body);
     }
 
     /** A command of the administration on one project. */
     @RegisterForReflection
-    abstract static class OfProject extends ServiceCommand {
+    abstract static class OfProject extends AnswerCommand {
 
         @Parameters(index = "0", paramLabel = "PROJECT", description = "The id or the name of the project.")
         String project = "";

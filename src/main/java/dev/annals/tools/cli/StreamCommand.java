@@ -57,11 +57,15 @@ public final class StreamCommand {
 
     /** A command on streams. */
     @RegisterForReflection
-    abstract static class OfStreams extends ServiceCommand {
+    abstract static class OfStreams extends AnswerCommand {
 
         final JsonNode ask(String method, String path, @Nullable JsonNode body)
                 throws IOException, InterruptedException {
             return service.exchange(method, STREAMS + path, body);
+        }
+
+        final void printStream(JsonNode stream) {
+            print(stream, line(stream));
         }
     }
 
@@ -82,7 +86,7 @@ public final class StreamCommand {
             String after = "";
             do {
                 JsonNode page = ask("GET", path(first + after), null);
-                page.path(list).forEach(element -> Terminal.print(line.apply(element)));
+                page.path(list).forEach(element -> print(element, line.apply(element)));
                 after = page.path("next").isNull()
                         ? ""
                         : "&after=" + page.path("next").asText();
@@ -178,7 +182,7 @@ public final class StreamCommand {
                     filters.parameters().entrySet()) {
                 put(body, filter.getKey(), filter.getValue());
             }
-            Terminal.print(line(ask("PUT", path(""), body)));
+            printStream(ask("PUT", path(""), body));
             return 0;
         }
 
@@ -221,7 +225,7 @@ public final class StreamCommand {
         @Override
         int run() throws IOException, InterruptedException {
             for (JsonNode stream : ask("GET", "", null).path("streams")) {
-                Terminal.print(line(stream));
+                printStream(stream);
             }
             return 0;
         }
@@ -234,7 +238,7 @@ public final class StreamCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(ask("GET", path(""), null));
+            show(ask("GET", path(""), null));
             return 0;
         }
     }
@@ -253,7 +257,7 @@ public final class StreamCommand {
             service.tryOnce();
             JsonNode tested = ask("POST", path("/test"), null);
             String outcome = tested.path("outcome").asText();
-            Terminal.print(outcome + "\t" + tested.path("answer").asText());
+            print(tested, outcome + "\t" + tested.path("answer").asText());
             return outcome.equals("delivered") ? 0 : 1;
         }
     }
@@ -265,7 +269,7 @@ public final class StreamCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(line(ask("POST", path("/pause"), null)));
+            printStream(ask("POST", path("/pause"), null));
             return 0;
         }
     }
@@ -280,7 +284,7 @@ public final class StreamCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            Terminal.print(line(ask("POST", path("/resume"), null)));
+            printStream(ask("POST", path("/resume"), null));
             return 0;
         }
     }
@@ -312,7 +316,7 @@ public final class StreamCommand {
             if (feed != null) {
                 body.put("project_id", feed);
             }
-            Terminal.print(line(ask("POST", path("/rewind"), body)));
+            printStream(ask("POST", path("/rewind"), body));
             return 0;
         }
     }

@@ -75,6 +75,15 @@ final class Terminal {
         write(escapedJson(json.toPrettyString()));
     }
 
+    /**
+     * Prints a JSON value on one line of standard output.
+     *
+     * @throws UncheckedIOException if it cannot be written, with a sentence
+     */
+    static void printLine(JsonNode json) {
+        write(escapedJson(json.toString()));
+    }
+
     private static void write(String text) {
         try (OutputStream output = output()) {
             output.write((text + "\n").getBytes(StandardCharsets.UTF_8));

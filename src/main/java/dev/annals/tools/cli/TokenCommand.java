@@ -32,11 +32,11 @@ import picocli.CommandLine.Parameters;
 public final class TokenCommand {
 
     /** Standard output gets only the token, for scripts. */
-    private static void show(JsonNode made) {
+    private static void printToken(AnswerCommand command, JsonNode made) {
         String id = made.path("id").asText();
         Terminal.say("The token " + id + " is shown once:");
         try {
-            Terminal.print(made.path("token").asText());
+            command.print(made, made.path("token").asText());
         } catch (UncheckedIOException e) {
             throw new ClientFailure(
                     ClientFailure.FAILED,
@@ -52,8 +52,9 @@ public final class TokenCommand {
         @Option(
                 names = "--scope",
                 required = true,
+                completionCandidates = GrantedScopes.class,
                 description =
-                        "read, write, sequence, redact or link; of the project annals, audit or admin. Repeat it for more.")
+                        "${COMPLETION-CANDIDATES}; audit and admin in the project annals only. Repeat it for more.")
         List<String> scopes = new ArrayList<>();
 
         @Option(names = "--description", description = "The purpose of the token.")
@@ -81,7 +82,7 @@ public final class TokenCommand {
             body.put("expires_at", expiresAt);
             addresses.forEach(body.putArray("allowed_addresses")::add);
             service.tryOnce();
-            show(service.administer("POST", path() + "/tokens", body));
+            printToken(this, service.administer("POST", path() + "/tokens", body));
             return 0;
         }
     }
@@ -99,13 +100,15 @@ public final class TokenCommand {
             for (JsonNode token : service.list(path() + "/tokens", "tokens")) {
                 List<String> scopes = new ArrayList<>();
                 token.path("scopes").forEach(scope -> scopes.add(scope.asText()));
-                Terminal.print(String.join(
-                        "\t",
-                        token.path("id").asText(),
-                        String.join(",", scopes),
-                        state(token),
-                        text(token.path("last_used_at"), "never used"),
-                        text(token.path("description"), "")));
+                print(
+                        token,
+                        String.join(
+                                "\t",
+                                token.path("id").asText(),
+                                String.join(",", scopes),
+                                state(token),
+                                text(token.path("last_used_at"), "never used"),
+                                text(token.path("description"), "")));
             }
             return 0;
         }
@@ -145,7 +148,7 @@ public final class TokenCommand {
             JsonNode token = limits.areAsked()
                     ? known()
                     : service.administer("PUT", path() + "/tokens/" + id + "/limits", limits.toJson());
-            Terminal.print(LimitOptions.line(token.path("limits")));
+            print(token.path("limits"), LimitOptions.line(token.path("limits")));
             return 0;
         }
 
@@ -180,10 +183,12 @@ public final class TokenCommand {
         @Override
         int run() throws IOException, InterruptedException {
             service.tryOnce();
-            show(service.administer(
-                    "POST",
-                    path() + "/tokens" + "/" + id + "/rotate",
-                    Json.mapper().createObjectNode().put("overlap_seconds", overlap)));
+            printToken(
+                    this,
+                    service.administer(
+                            "POST",
+                            path() + "/tokens/" + id + "/rotate",
+                            Json.mapper().createObjectNode().put("overlap_seconds", overlap)));
             return 0;
         }
     }
@@ -202,8 +207,7 @@ public final class TokenCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            service.administer("DELETE", path() + "/tokens" + "/" + id, null);
-            Terminal.say("The token " + id + " is revoked.");
+            say(service.administer("DELETE", path() + "/tokens/" + id, null), "The token " + id + " is revoked.");
             return 0;
         }
     }

@@ -14,11 +14,15 @@ import picocli.CommandLine.Command;
         mixinStandardHelpOptions = true,
         description = "Shows the project, the scopes and the end of the token in ANNALS_TOKEN.")
 @RegisterForReflection
-public final class WhoAmICommand extends ServiceCommand {
+public final class WhoAmICommand extends AnswerCommand {
 
     @Override
     int run() throws IOException, InterruptedException {
         JsonNode caller = Json.mapper().readTree(service.send(service.request("/v1/whoami"), Duration.ZERO));
+        if (json) {
+            show(caller);
+            return 0;
+        }
         List<String> scopes = new ArrayList<>();
         caller.path("scopes").forEach(scope -> scopes.add(scope.asText()));
         JsonNode project = caller.path("project");

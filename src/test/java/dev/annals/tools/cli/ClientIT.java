@@ -13,6 +13,7 @@ import dev.annals.Load;
 import dev.annals.PackagedService;
 import dev.annals.Slow;
 import dev.annals.TakesLong;
+import dev.annals.access.caller.Scope;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -24,11 +25,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -380,7 +383,10 @@ class ClientIT {
         assertFails(service.client("export", "--resume"), 2, "-o FILE");
         assertFails(service.client("tail", "--url=http://127.0.0.1:1", "--patience=0"), 1, "Check ANNALS_URL");
         Result help = succeed(service.client("help"), "");
-        assertThat(help.output()).contains("tail", "append", "export", "ANNALS_TOKEN");
+        assertThat(help.output())
+                .containsSubsequence(
+                        "of the client:", "tail", "hold", "of the operator:", "serve", "migrate", "ANNALS_TOKEN")
+                .doesNotContain("Run it again");
     }
 
     @Test
@@ -655,6 +661,55 @@ class ClientIT {
         String shown = succeed(show, "").output();
         assertThat(shown.chars()).noneMatch(c -> c >= 0x7F && c < 0xA0);
         assertThat(new ObjectMapper().readTree(shown).path("name").asText()).isEqualTo("shown");
+    }
+
+    @Test
+    @Order(15)
+    void withTheOptionEachAnswerIsJson() throws Exception {
+        JsonNode project = json(asAdmin("project", "create", "as \u009b json", "--json"));
+        String id = project.path("id").asText();
+        JsonNode token =
+                json(asAdmin("token", "issue", id, "--scope=read", "--scope=write", "--scope=redact", "--json"));
+        assertThat(json(asAdmin("token", "list", id, "--json")).path("id")).isEqualTo(token.path("id"));
+        assertThat(json(asAdmin("hold", "set", id, "--reason=why", "--json"))
+                        .path("reason")
+                        .asText())
+                .isEqualTo("why");
+        assertThat(json(asAdmin("project", "limit", id, "--streams=3", "--json"))
+                        .path("streams")
+                        .asInt())
+                .isEqualTo(3);
+        assertThat(succeed(asAdmin("project", "list", "--json"), "").output().lines())
+                .allSatisfy(line ->
+                        assertThat(Json.mapper().readTree(line).has("name")).isTrue());
+        for (String[] command : new String[][] {
+            {"append", "--action=a", "--json"},
+            {"whoami", "--json"},
+            {"erase", "--actor-id=a", "--reason=r", "--dry-run", "--json"}
+        }) {
+            ProcessBuilder withToken = service.client(command);
+            withToken.environment().put("ANNALS_TOKEN", token.path("token").asText());
+            assertThat(json(withToken)
+                            .has(Map.of("append", "stored", "whoami", "scopes", "erase", "records")
+                                    .get(command[0])))
+                    .as(command[0])
+                    .isTrue();
+        }
+    }
+
+    @Test
+    @Order(16)
+    void helpNamesTheScopesOfTheCode() throws Exception {
+        String help =
+                succeed(service.client("token", "issue", "--help"), "").output().replaceAll("\\s+", " ");
+        assertThat(help).contains(Scope.granted().map(Scope::text).collect(Collectors.joining(", ")));
+    }
+
+    /** The only line that a command prints. */
+    private static JsonNode json(ProcessBuilder command) throws Exception {
+        String output = succeed(command, "").output();
+        assertThat(output.strip().chars()).noneMatch(c -> c < ' ' || c >= 0x7F && c < 0xA0);
+        return Json.mapper().readTree(output);
     }
 
     private static ProcessBuilder asAdmin(String... command) throws IOException {

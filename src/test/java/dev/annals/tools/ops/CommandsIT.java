@@ -119,9 +119,9 @@ class CommandsIT {
     void aWrongCommandLineListsTheCommands() throws Exception {
         assertThat(run(2, owner, "vacuum"))
                 .isEqualTo(
-                        "There is no command vacuum; there are serve, tail, search, append, export, check, archive, redact, erase, project, token, grant, hold,"
-                                + " stream, alert, whoami, help, migrate, verify, dump, restore, log, rebuild, sequence-benchmark and"
-                                + " generate-completion. Without one, the service runs.");
+                        "There is no command vacuum; there are tail, search, append, export, archive, redact, erase, stream, alert,"
+                                + " whoami, project, token, grant, hold, serve, migrate, verify, dump, restore, log, rebuild, check,"
+                                + " sequence-benchmark, help and generate-completion. Without one, the service runs.");
         assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");
         assertThat(run(0, owner, "help", "sequence-benchmark")).contains("--low-water-mark");
         assertThat(run(2, owner, "sequence-benchmark", "--threads=0"))

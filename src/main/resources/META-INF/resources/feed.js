@@ -57,7 +57,7 @@ function clear(changes) {
   stopping = null;
   takeArrived();
   clearRecords();
-  set({...changes, reading: null, missed: 0, detached: false, loaded: {above: 0}});
+  set({...changes, searched: null, reading: null, missed: 0, detached: false, loaded: {above: 0}});
 }
 
 watch(['project'], ({project}) => {
@@ -109,6 +109,13 @@ function take(end, found, next) {
   set({ends: {...state.ends, [end]: next, ...(dropped && againFromOldest())}, loaded: {above}});
 }
 
+function addSearched(part) {
+  if (part) {
+    const {from, through} = state.searched ?? part;
+    state.searched = {...part, from: Math.min(from, part.from), through: Math.max(through, part.through)};
+  }
+}
+
 const againFromOldest = () => ({older: queryFrom({cursor: oldest().sequence_id})});
 
 /** A query for as many records as are loaded already, within the limits. */
@@ -150,6 +157,7 @@ export async function readOn(end, isFirst = false) {
         // Records that arrived meanwhile pushed out the last rows, and this page would leave a gap.
         continue;
       }
+      addSearched(page.search);
       take(end, page.results, queryOf(page.next));
       found += page.results.length;
       if ((isFirst && pages === 0) || (end === 'newer' && state.ends.newer === null)) {

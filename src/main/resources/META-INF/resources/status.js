@@ -36,15 +36,30 @@ function drawEnds() {
   passFocus(focused, ...['stop', 'stop-newer', 'older', 'newer', 'go-on', 'progress'].map(byId));
 }
 
-const progressOf = ({end, pages, found}) =>
-  (pages === 0 ? 'Loading …' : `Searching ${end} records: ${count.format(pages)} pages read, ${found} found`);
+const number = (sequenceId) => `#${count.format(sequenceId)}`;
+
+/** How much the index may be behind before the reader is told. */
+const INDEX_LAG = 10_000;
+
+function progressOf({end, pages, found}) {
+  if (pages === 0) {
+    return 'Loading …';
+  }
+  const {searched} = state;
+  const lag = searched !== null && searched.indexed_through + INDEX_LAG < searched.through
+    ? `. The index has come to ${number(searched.indexed_through)}: later records are read one by one` : '';
+  return `Searching ${end} records: ${count.format(pages)} pages read, ${count.format(found)} found${
+    searched === null ? '' : `, ${end === 'older' ? `back to ${number(searched.from + 1)}` : `up to ${number(searched.through)}`}`}${lag}`;
+}
 
 /** What was searched without a match, and the widest next step. */
 function nothingFound() {
-  const {start, end} = state.filters;
-  return start || end
-    ? 'No records match these filters. Every field of the records in this time was searched: remove the time to search all records.'
-    : 'No records match these filters. Every field of all records was searched.';
+  const {start, end, last} = state.filters;
+  const {searched} = state;
+  const upTo = searched === null ? '' : ` up to ${number(searched.through)}`;
+  return start || end || last
+    ? `No records match these filters. Every field of the records in this time${upTo} was searched: remove the time to search all records.`
+    : `No records match these filters. Every field of all records${upTo} was searched.`;
 }
 
 /** The text after the last row while nothing is read there. */
@@ -53,8 +68,9 @@ function textAtEnd(full) {
     const amount = size() < MAX_ROWS ? `together ${count.format(Math.round(mebibytes() * 10) / 10)} MiB: as much` : 'as many';
     return `${records(size())} are loaded, ${amount} as this page holds. Older ones are not shown.`;
   }
+  const {searched} = state;
   if (state.ends.older !== null) {
-    return '';
+    return searched === null ? '' : `Searched so far: ${number(searched.from + 1)} to ${number(searched.through)}. Older records may match.`;
   }
   const filtered = Object.keys(state.filters).length > 0;
   if (size() === 0) {

@@ -25,6 +25,8 @@ export const state = {
   words: [],
   /** The queries of the pages after the last row and before the first row; null at the ends of the feed. */
   ends: {older: null, newer: null},
+  /** The part of the feed that the pages so far have searched: {from, through, indexed_through}; null without filters. */
+  searched: null,
   /** The reading in progress: {end, pages, found}. */
   reading: null,
   live: 'connecting',

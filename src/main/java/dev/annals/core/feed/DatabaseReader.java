@@ -1,5 +1,7 @@
 package dev.annals.core.feed;
 
+import dev.annals.core.feed.FeedIndex.ScanPlan;
+import dev.annals.core.feed.FeedPage.Searched;
 import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.query.Filter;
 import dev.annals.core.record.RecordEncoder.EncodedRecord;
@@ -137,10 +139,14 @@ public class DatabaseReader implements FeedReader {
     private static FeedPage emptyPage(FeedQuery query) {
         Cursor cursor = begin(query);
         if (query.order() == Order.ASCENDING) {
-            return new FeedPage(List.of(), null, null, cursor);
+            return new FeedPage(List.of(), null, null, cursor, nothing(query, cursor.sequenceId()), null);
         }
         Cursor head = query.head() == null ? cursor : query.head();
-        return new FeedPage(List.of(), cursor, head, head);
+        return new FeedPage(List.of(), cursor, head, head, nothing(query, cursor.sequenceId() - 1), null);
+    }
+
+    private static @Nullable Searched nothing(FeedQuery query, long place) {
+        return query.filter().equals(Filter.NONE) ? null : new Searched(place, place, 0);
     }
 
     /** The cursor before the oldest record that has not expired. */
@@ -215,7 +221,7 @@ public class DatabaseReader implements FeedReader {
 
     private Uni<FeedPage> scanForward(UUID projectId, FeedQuery query, Cursor cursor, @Nullable Reservation held) {
         return index.planForward(projectId, cursor.sequenceId(), query.filter(), query.limit())
-                .chain(plan -> scan(projectId, cursor.sequenceId(), plan.first(), plan.last(), query, held)
+                .chain(plan -> scan(projectId, cursor.sequenceId(), plan, query, held)
                         .chain(scan -> {
                             if (query.cursor() == null && scan.horizon > cursor.sequenceId()) {
                                 return scanForward(projectId, query, new Cursor(scan.horizon, null), held);
@@ -224,7 +230,13 @@ public class DatabaseReader implements FeedReader {
                             return complete(projectId, scan.records).map(fitting -> {
                                 Cursor last = scan.last(fitting, cursor);
                                 boolean more = scan.isFull() || last.sequenceId() >= plan.highest();
-                                return new FeedPage(fitting, more ? last : null, null, last);
+                                return new FeedPage(
+                                        fitting,
+                                        more ? last : null,
+                                        null,
+                                        last,
+                                        scan.searched(cursor.sequenceId(), last.sequenceId()),
+                                        null);
                             });
                         }));
     }
@@ -239,7 +251,11 @@ public class DatabaseReader implements FeedReader {
                     return complete(projectId, scan.records).map(fitting -> {
                         Cursor last = scan.last(fitting, begin(query));
                         Cursor head = query.head() != null ? query.head() : scan.first(Cursor.START);
-                        return new FeedPage(fitting, last.sequenceId() > scan.horizon + 1 ? last : null, head, head);
+                        boolean more = last.sequenceId() > scan.horizon + 1;
+                        Searched searched = scan.searched(
+                                more ? last.sequenceId() - 1 : 0,
+                                cursor == null ? scan.first(Cursor.START).sequenceId() : cursor.sequenceId() - 1);
+                        return new FeedPage(fitting, more ? last : null, head, head, searched, null);
                     });
                 });
     }
@@ -249,20 +265,21 @@ public class DatabaseReader implements FeedReader {
             // Every record passes, so no index is needed. A null begins at the head.
             Long[] first = {before == null ? null : Math.max(1, before - query.limit())};
             Long[] last = {before};
-            return scan(projectId, before, first, last, query, held);
+            return scan(projectId, before, first, last, new Scan(projectId, query, held, null));
         }
         return index.planBack(projectId, before, query.filter(), query.limit())
-                .chain(plan -> scan(projectId, before, plan.first(), plan.last(), query, held));
+                .chain(plan -> scan(projectId, before, plan, query, held));
     }
 
     private Uni<Scan> scan(
-            UUID projectId,
-            @Nullable Long sequenceId,
-            @Nullable Long[] first,
-            @Nullable Long[] last,
-            FeedQuery query,
-            @Nullable Reservation held) {
-        Scan scan = new Scan(projectId, query, held);
+            UUID projectId, @Nullable Long sequenceId, ScanPlan plan, FeedQuery query, @Nullable Reservation held) {
+        Scan scan = new Scan(projectId, query, held, plan.indexedThrough());
+        return scan(projectId, sequenceId, plan.first(), plan.last(), scan);
+    }
+
+    private Uni<Scan> scan(
+            UUID projectId, @Nullable Long sequenceId, @Nullable Long[] first, @Nullable Long[] last, Scan scan) {
+        FeedQuery query = scan.query;
         return query.filter()
                 .of(SCAN_FEED)
                 .bind("project_id", projectId)
@@ -415,6 +432,7 @@ public class DatabaseReader implements FeedReader {
                     more || records.isCut() ? last : null,
                     null,
                     last,
+                    null,
                     new FeedPage.Snapshot(begin, redactions));
         }
 
@@ -435,16 +453,19 @@ public class DatabaseReader implements FeedReader {
         final FeedPage.Builder records;
 
         private final UUID projectId;
-        private final int limit;
+        private final FeedQuery query;
+        private final @Nullable Long indexedThrough;
         long horizon;
 
         private boolean full;
         private @Nullable Cursor first;
         private @Nullable Cursor last;
 
-        Scan(UUID projectId, FeedQuery query, @Nullable Reservation held) {
+        /** @param indexedThrough null without filters */
+        Scan(UUID projectId, FeedQuery query, @Nullable Reservation held, @Nullable Long indexedThrough) {
             this.projectId = projectId;
-            this.limit = query.limit();
+            this.query = query;
+            this.indexedThrough = indexedThrough;
             this.records = new FeedPage.Builder(query, held, SCAN_COLUMNS);
         }
 
@@ -461,7 +482,7 @@ public class DatabaseReader implements FeedReader {
                 return;
             }
             if (SCAN_COLUMNS.hasRecord(row)) {
-                if (records.places() == limit) {
+                if (records.places() == query.limit()) {
                     full = true;
                     return;
                 }
@@ -494,6 +515,11 @@ public class DatabaseReader implements FeedReader {
 
         boolean isFull() {
             return full || records.isCut();
+        }
+
+        @Nullable
+        Searched searched(long from, long through) {
+            return indexedThrough == null ? null : new Searched(from, through, indexedThrough);
         }
     }
 }

@@ -33,12 +33,21 @@ public interface FeedIndex {
         private final boolean ascending;
         private final List<Long> first = new ArrayList<>();
         private final List<Long> last = new ArrayList<>();
+        private final long indexedThrough;
         private long budget;
 
-        /** @param budget the largest number of places to scan */
-        public ScanPlan(boolean ascending, long budget) {
+        /**
+         * @param budget the largest number of places to scan
+         * @param indexedThrough the last sequence id of the index
+         */
+        public ScanPlan(boolean ascending, long budget, long indexedThrough) {
             this.ascending = ascending;
             this.budget = budget;
+            this.indexedThrough = indexedThrough;
+        }
+
+        public long indexedThrough() {
+            return indexedThrough;
         }
 
         /** Adds one place beyond the budget: a cursor needs it. */
@@ -95,7 +104,7 @@ public interface FeedIndex {
 
         /** Removes at most so many places from the beginning of a plan against the feed's order, and returns them. */
         public ScanPlan takeBack(long places) {
-            ScanPlan taken = new ScanPlan(false, places);
+            ScanPlan taken = new ScanPlan(false, places, indexedThrough);
             int range = 0;
             while (range < first.size() && taken.add(first.get(range), last.get(range))) {
                 range++;

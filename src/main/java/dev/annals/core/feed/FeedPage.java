@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param next null if this page reaches the end of what was asked for
  * @param head in descending order, the head that the first page saw; null in ascending order
  * @param pollMore the cursor behind which a later read finds newer records
+ * @param searched null without filters
  * @param snapshot null unless the database returned the page oldest first and without filters
  */
 public record FeedPage(
@@ -25,6 +26,7 @@ public record FeedPage(
         @Nullable Cursor next,
         @Nullable Cursor head,
         Cursor pollMore,
+        @Nullable Searched searched,
         @Nullable Snapshot snapshot) {
 
     /** At most the links, and the JSON around all records. */
@@ -33,8 +35,17 @@ public record FeedPage(
     /** The state of a feed when the page behind {@code begin} was read. */
     public record Snapshot(Cursor begin, long redactions) {}
 
+    /**
+     * The part of the feed in which no record but those of the page matches.
+     *
+     * @param from the sequence id before the first searched record; 0 if no older record exists
+     * @param through the sequence id of the last searched record
+     * @param indexedThrough the sequence id up to which the index named the places to read; later records were read one by one
+     */
+    public record Searched(long from, long through, long indexedThrough) {}
+
     public FeedPage(List<EncodedRecord> records, @Nullable Cursor next, @Nullable Cursor head, Cursor pollMore) {
-        this(records, next, head, pollMore, null);
+        this(records, next, head, pollMore, null, null);
     }
 
     /** In bytes. */

@@ -107,6 +107,13 @@ public class PageAnswers {
             json.writeStartObject();
             json.writeStringField("next", next);
             json.writeStringField("poll_more", pollMore);
+            if (page.searched() != null) {
+                json.writeObjectFieldStart("search");
+                json.writeNumberField("from", page.searched().from());
+                json.writeNumberField("through", page.searched().through());
+                json.writeNumberField("indexed_through", page.searched().indexedThrough());
+                json.writeEndObject();
+            }
             members.write(json);
             json.writeEndObject();
         });

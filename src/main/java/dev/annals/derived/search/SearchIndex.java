@@ -232,7 +232,7 @@ public class SearchIndex implements Projection, FeedIndex {
     }
 
     private ScanPlan planForward(long behind, IndexHits hits) {
-        ScanPlan plan = new ScanPlan(true, config.scanLimit());
+        ScanPlan plan = new ScanPlan(true, config.scanLimit(), hits.through());
         if (behind > 0) {
             plan.addPlace(behind);
         }
@@ -265,11 +265,11 @@ public class SearchIndex implements Projection, FeedIndex {
     /** Plans where to read all matches before a place, the newest first. The next plan begins before {@link ScanPlan#lowest}. */
     public Uni<ScanPlan> planBack(UUID projectId, long before, Filter filter, long places) {
         return find(projectId, Order.DESCENDING, filter, before - 1, MANY_BLOCKS)
-                .map(hits -> planBack(new ScanPlan(false, places), before - 1, hits));
+                .map(hits -> planBack(new ScanPlan(false, places, hits.through()), before - 1, hits));
     }
 
     private static ScanPlan planBack(@Nullable Long before, IndexHits hits, long places) {
-        ScanPlan plan = new ScanPlan(false, places);
+        ScanPlan plan = new ScanPlan(false, places, hits.through());
         long highest = before == null ? hits.head() : before - 1;
         if (before != null || highest > 0) {
             plan.addPlace(before == null ? highest : before);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.core.feed.Cursor;
 import dev.annals.core.feed.FeedPage;
+import dev.annals.core.feed.FeedPage.Searched;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.feed.FeedReader;
@@ -42,19 +43,38 @@ public final class FilteredPages {
         return page.records().stream().map(EncodedRecord::sequenceId).toList();
     }
 
-    /** The sequence ids of all pages of a filter. */
+    /** The sequence ids of all pages of a filter. Each page continues the search of the page before. */
     static List<Long> walk(FeedReader reader, UUID project, Order order, int limit, Filter filter) {
         List<Long> found = new ArrayList<>();
         Cursor cursor = null;
         Cursor head = null;
+        Searched before = null;
         do {
             FeedPage page = read(reader, project, order, cursor, head, limit, filter);
+            before = checkSearched(page, order, before);
             assertThat(page.next() == null || !page.next().equals(cursor)).isTrue();
             found.addAll(ids(page));
             cursor = page.next();
             head = page.head();
         } while (cursor != null);
         return found;
+    }
+
+    private static @Nullable Searched checkSearched(FeedPage page, Order order, @Nullable Searched before) {
+        Searched searched = page.searched();
+        if (searched == null) {
+            return null;
+        }
+        assertThat(ids(page)).allMatch(id -> id > searched.from() && id <= searched.through());
+        if (order == Order.ASCENDING) {
+            assertThat(searched.from()).isEqualTo(before == null ? 0 : before.through());
+            assertThat(searched.through()).isEqualTo(page.pollMore().sequenceId());
+        } else {
+            assertThat(searched.through())
+                    .isEqualTo(before == null ? page.pollMore().sequenceId() : before.from());
+            assertThat(searched.from() == 0).isEqualTo(page.next() == null);
+        }
+        return searched;
     }
 
     /** All records of a feed, in its order. */

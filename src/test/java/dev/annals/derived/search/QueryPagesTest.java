@@ -7,6 +7,7 @@ import dev.annals.Load;
 import dev.annals.SqlFixture;
 import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedPage;
+import dev.annals.core.feed.FeedPage.Searched;
 import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.query.Filter;
@@ -148,6 +149,30 @@ class QueryPagesTest {
             assertThat(FilteredPages.walk(reader, project, Order.ASCENDING, 10, filter))
                     .containsExactly(3_001L);
         }
+    }
+
+    @Test
+    void aPageTellsWhatItSearchedAndHowFarTheIndexIs() throws SQLException, QueryException {
+        UUID project = log.insertProject();
+        log.insertAsWriter(project, "'hay', 'Much of it'", 3_000);
+        SearchIndex index = new SearchIndex(pool, new Limits(600));
+        FeedReader reader = new DatabaseReader(pool, index);
+        new TestProjector(pool, List.of(index), 10_000).catchUp();
+        Filter filter = Filter.NONE.and(parse("ha* -action:hay"));
+        FeedPage newest = FilteredPages.read(reader, project, Order.DESCENDING, null, null, 10, filter);
+        assertThat(newest.searched()).isEqualTo(new Searched(2_399, 3_000, 2_048));
+        assertThat(FilteredPages.read(reader, project, Order.ASCENDING, null, null, 10, filter)
+                        .searched())
+                .isEqualTo(new Searched(0, 600, 2_048));
+        assertThat(FilteredPages.walk(reader, project, Order.DESCENDING, 10, filter))
+                .isEmpty();
+        assertThat(FilteredPages.read(reader, project, Order.ASCENDING, null, null, 10, Filter.NONE)
+                        .searched())
+                .as("a page without filters")
+                .isNull();
+        assertThat(FilteredPages.read(reader, project, Order.DESCENDING, null, null, 10, Filter.NONE)
+                        .searched())
+                .isNull();
     }
 
     private static Object[] nth(int count, int from) {

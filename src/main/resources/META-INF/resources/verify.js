@@ -107,7 +107,7 @@ async function keep(found, signal) {
 
 // ---- The log as a whole --------------------------------------------------------------------------------------------
 
-const STATES = {none: 'Not verified', checking: 'Verifying', proved: 'Verified', unable: 'Not verified', wrong: 'Does not match'};
+const STATES = {none: 'Not verified', unsigned: 'Not signed', checking: 'Verifying', proved: 'Verified', unable: 'Not verified', wrong: 'Does not match'};
 
 const PROVED = 'The log is signed with a key that you have pinned, and continues what this browser has verified before.';
 
@@ -179,7 +179,8 @@ async function check(signal) {
   if (missing) {
     showLog('unable', missing);
   } else if (pinned.length === 0) {
-    showLog('none', log.state === 'unsigned' ? 'This service has no key to sign with, so nothing can be proved.' : whyNone());
+    const unsigned = log.state === 'unsigned';
+    showLog(unsigned ? 'unsigned' : 'none', unsigned ? 'This service has no key to sign with, so nothing can be proved.' : whyNone());
   } else {
     try {
       showLog('checking');

@@ -4,6 +4,7 @@ import dev.annals.access.tokens.AccessTokens;
 import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.config.StartSettings;
 import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.runtime.StartupEvent;
 import io.quarkus.vertx.http.HttpServerStart;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
@@ -61,12 +62,16 @@ class FirstStart {
                 .toAbsolutePath()
                 .normalize();
         this.administered = AccessTokens.ofSettings(config).isPresent() && !StartSettings.usesOwnDatabase();
-        if (config.adminToken().isPresent() && AccessTokens.ofSettings(config).isEmpty()) {
+        if (AccessTokens.given(config).isPresent()
+                && AccessTokens.ofSettings(config).isEmpty()) {
             LOG.warn(
                     "ANNALS_ADMIN_TOKEN is a token that Annals has issued. The service ignores the setting: the token counts"
                             + " until it is revoked in the database. Choose a text of your own for the setting.");
         }
     }
+
+    /** Creates this bean at the start, so that a file without an admin token stops the service then. */
+    void start(@Observes StartupEvent event) {}
 
     /** Waits until new tokens are written. */
     void stop(@Observes ShutdownEvent event) throws InterruptedException {

@@ -19,6 +19,11 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.enterprise.context.ApplicationScoped;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -30,6 +35,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +53,11 @@ public class AccessTokens {
     private static final int KNOWN = 10_000;
     private static final int NOTED_AT_ONCE = 1_000;
     private static final String TOO_MANY = "Too many tokens are being looked up. Send the request again later.";
+
+    /** As the setting of the token itself. */
+    private static final Pattern ADMIN_TOKEN = Pattern.compile("[!-~]{16,256}");
+
+    private static final int MAX_FILE_BYTES = 1_024;
 
     private final Pool reads;
     private final Optional<TokenHash> configuredAdmin;
@@ -97,7 +108,33 @@ public class AccessTokens {
      * revocation.
      */
     public static Optional<String> ofSettings(AnnalsConfig config) {
-        return config.adminToken().filter(token -> !TokenText.isToken(token));
+        return given(config).filter(token -> !TokenText.isToken(token));
+    }
+
+    /**
+     * The token of the settings, whether a database has issued it or not.
+     *
+     * @throws IllegalArgumentException if its file has none, with a sentence that does not repeat it
+     */
+    public static Optional<String> given(AnnalsConfig config) {
+        return config.adminToken().or(() -> config.adminTokenFile().map(AccessTokens::read));
+    }
+
+    private static String read(Path file) {
+        try (InputStream in = Files.newInputStream(file)) {
+            String text = new String(in.readNBytes(MAX_FILE_BYTES), StandardCharsets.UTF_8).strip();
+            if (ADMIN_TOKEN.matcher(text).matches()) {
+                return text;
+            }
+        } catch (IOException e) {
+            throw new IllegalArgumentException(
+                    "The file " + file + " (ANNALS_ADMIN_TOKEN_FILE) cannot be read ("
+                            + e.getClass().getSimpleName() + "). Name one that user " + System.getProperty("user.name")
+                            + " may read.",
+                    e);
+        }
+        throw new IllegalArgumentException("The file " + file
+                + " (ANNALS_ADMIN_TOKEN_FILE) does not hold a token: 16 to 256 visible ASCII characters on one line.");
     }
 
     /** Null if the token is unknown. */

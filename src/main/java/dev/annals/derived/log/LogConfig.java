@@ -30,9 +30,12 @@ public interface LogConfig {
     /**
      * A file with the secret of all logs' keys, from {@code annals log keygen}; keep a copy apart from copies of the database. Default: with its own database the service makes one; else logs are not signed.
      *
-     * <p>Let only the service read it. The service stores what it has signed beside it, in a directory of its name with {@code .seen}.
+     * <p>Let only the service read it.
      */
     Optional<Path> keyFile();
+
+    /** The folder of the newest checkpoints that were released, to be left out of backups. Default: the name of {@link #keyFile()} with {@code .seen}. */
+    Optional<Path> seenDir();
 
     /**
      * The secret itself, in place of {@link #keyFile()}. The service may then not notice that the database was restored.

@@ -27,6 +27,10 @@ public class LogHealth implements HealthCheck {
 
     private static final Logger LOG = Logger.getLogger(LogHealth.class);
 
+    private static final String UNSIGNED =
+            "Records are not signed, so their readers can prove nothing. Set ANNALS_LOG_KEY_FILE to a key"
+                    + " that annals log keygen has made.";
+
     /** The usual interval of metrics. */
     private static final Duration WATCH_INTERVAL = Duration.ofSeconds(15);
 
@@ -46,7 +50,7 @@ public class LogHealth implements HealthCheck {
     // The use of the bean creates the keys, or stops the start if they cannot be read.
     void start(@Observes StartupEvent event) {
         if (!keys.any()) {
-            LOG.info("Logs are not signed: set ANNALS_LOG_KEY_FILE to a key that annals log keygen has made");
+            LOG.warn(UNSIGNED);
         }
         halted.start(WATCH_INTERVAL);
     }
@@ -59,6 +63,9 @@ public class LogHealth implements HealthCheck {
     public HealthCheckResponse call() {
         double count = halted.last();
         var answer = HealthCheckResponse.named("Logs").up().withData("signed", keys.any());
+        if (!keys.any()) {
+            answer = answer.withData("missing", UNSIGNED);
+        }
         if (witnesses.any()) {
             answer = answer.withData("witnesses_failing", String.join(", ", witnesses.failing()));
         }

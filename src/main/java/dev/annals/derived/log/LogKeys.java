@@ -38,7 +38,7 @@ public class LogKeys {
     /** The newest first. */
     private final List<MasterKey> masters;
 
-    private final @Nullable Path file;
+    private final @Nullable Path seen;
     private final Cache<String, List<SigningKey>> derived =
             Caffeine.newBuilder().maximumSize(MAX_DERIVED).build();
 
@@ -46,13 +46,14 @@ public class LogKeys {
     LogKeys(LogConfig config, AnnalsConfig service) {
         this.host = config.host()
                 .orElseGet(() -> service.publicUrl().map(LogKeys::withoutScheme).orElse("localhost"));
-        this.file = config.keyFile()
+        Path file = config.keyFile()
                 .orElseGet(() -> StartSettings.usesOwnDatabase() && config.key().isEmpty()
                         ? service.dataDir().resolve(OWN_KEY)
                         : null);
         if (file != null && config.keyFile().isEmpty()) {
             makeOwn(file);
         }
+        this.seen = config.seenDir().orElse(file == null ? null : file.resolveSibling(file.getFileName() + ".seen"));
         this.masters = masters(config, file);
     }
 
@@ -112,9 +113,9 @@ public class LogKeys {
         return !masters.isEmpty();
     }
 
-    /** For {@link SeenNotes}; none if the key is in no file. */
+    /** For {@link SeenNotes}; none if the key is in no file and no directory is named. */
     Optional<Path> seenDirectory() {
-        return Optional.ofNullable(file).map(key -> key.resolveSibling(key.getFileName() + ".seen"));
+        return Optional.ofNullable(seen);
     }
 
     String origin(UUID projectId, int epoch) {

@@ -62,6 +62,9 @@ public interface AnnalsConfig {
     @Secret
     Optional<String> adminToken();
 
+    /** A file with the token, in place of {@link #adminToken()}. */
+    Optional<Path> adminTokenFile();
+
     /** The file to which the first start writes its tokens. Default: {@code first-tokens} in {@link #dataDir()}. */
     Optional<Path> firstTokensFile();
 

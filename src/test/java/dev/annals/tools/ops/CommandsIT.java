@@ -9,6 +9,9 @@ import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.tools.embedded.TestDatabase;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
@@ -96,6 +99,8 @@ class CommandsIT {
         assertStops(
                 Map.of("ANNALS_LOG_PREVIOUS_KEY_FILE", "/nosuch/key"),
                 "The file /nosuch/key (ANNALS_LOG_PREVIOUS_KEY_FILE)");
+        assertStops(
+                Map.of("ANNALS_ADMIN_TOKEN_FILE", "/nosuch/token"), "The file /nosuch/token (ANNALS_ADMIN_TOKEN_FILE)");
         assertStops(Map.of("ANNALS_STREAMS_KEY_FILE", "/nosuch/key"), "The file /nosuch/key (ANNALS_STREAMS_KEY_FILE)");
         Map<String, String> away = new HashMap<>(Map.of("ANNALS_DATABASE_URL", owner.withPassword()));
         away.put("ANNALS_READ_DATABASE_URL", "postgresql://reader@127.0.0.1:1/annals");
@@ -113,6 +118,52 @@ class CommandsIT {
             assertThat(service.awaitEnd()).isEqualTo(1);
             assertThat(String.join("\n", service.output)).contains(told).doesNotContain("SRCFG", "Exception: ");
         }
+    }
+
+    @Test
+    void aServiceWithoutALogKeyWarnsAtTheStartAndInItsHealth() throws Exception {
+        TestDatabase.migrate(owner);
+        String unsigned = "Records are not signed, so their readers can prove nothing. Set ANNALS_LOG_KEY_FILE";
+        try (ServiceProcess service = ServiceProcess.start(Map.of("ANNALS_DATABASE_URL", owner.withPassword()))
+                .awaitListening()) {
+            assertThat(service.output).anyMatch(line -> line.contains(" WARN ") && line.contains(unsigned));
+            assertThat(health(service)).contains("\"signed\": false", unsigned);
+        }
+    }
+
+    @Test
+    void theNewestCheckpointsAreKeptWhereTheSettingSays(@TempDir Path folder) throws Exception {
+        Path key = folder.resolve("log-key");
+        Path token = Files.writeString(folder.resolve("admin-token"), AuditLogFixture.ADMIN_TOKEN + "\n");
+        run(0, owner, "log", "keygen", key.toString());
+        TestDatabase.migrate(owner);
+        try (ServiceProcess service = ServiceProcess.start(Map.of(
+                        "ANNALS_DATABASE_URL", owner.withPassword(),
+                        "ANNALS_ADMIN_TOKEN_FILE", token.toString(),
+                        "ANNALS_LOG_KEY_FILE", key.toString(),
+                        "ANNALS_LOG_SEEN_DIR", folder.resolve("volume/seen").toString()))
+                .awaitListening()) {
+            AuditLogFixture.Project project = service.newProject(AuditLogFixture.ADMIN_TOKEN, "read");
+            HttpResponse<String> checkpoint = HttpClient.newHttpClient()
+                    .send(
+                            HttpRequest.newBuilder(service.uri("/v1/project-logs/log/1/checkpoint"))
+                                    .header("Authorization", "Bearer " + project.token())
+                                    .build(),
+                            HttpResponse.BodyHandlers.ofString());
+            assertThat(checkpoint.statusCode()).as(checkpoint.body()).isEqualTo(200);
+            assertThat(folder.resolve("volume/seen").resolve(project.id().toString()))
+                    .content()
+                    .isEqualTo(checkpoint.body());
+            assertThat(folder.resolve("log-key.seen")).doesNotExist();
+            assertThat(health(service)).contains("\"signed\": true").doesNotContain("Records are not signed");
+        }
+    }
+
+    private static String health(ServiceProcess service) throws Exception {
+        var address = service.managementUri("/q/health");
+        return HttpClient.newHttpClient()
+                .send(HttpRequest.newBuilder(address).build(), HttpResponse.BodyHandlers.ofString())
+                .body();
     }
 
     @Test

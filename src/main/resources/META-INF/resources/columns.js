@@ -70,9 +70,6 @@ function drawHeads() {
   const {classList, style} = byId('rows').parentElement;
   classList.toggle('chosen', !isUsual());
   style.setProperty('--flexible', columns.filter((name) => !FIXED.includes(name)).length);
-  // A phone shows no line without content.
-  classList.toggle('no-message', !columns.includes('message'));
-  classList.toggle('no-last', !columns.includes('actor') && !columns.includes('outcome'));
   fit();
 }
 

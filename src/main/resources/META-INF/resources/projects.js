@@ -10,10 +10,12 @@ const MAX_TOKENS = 20;
 const MANY = 8;
 const READING = ['read', 'audit', 'admin'];
 
-/** The id, name and token of each project with a token. */
+/** Of each project with a token: its id and name, the token and the token's description. */
 let tokens = readTokens();
 /** The id and name of each project that is granted to the session; null until the service has answered. */
 let granted = null;
+/** The name of the person with the session. */
+let person = '';
 /** Shows a chosen project. */
 let chosen = () => {};
 
@@ -58,12 +60,12 @@ export async function take(given) {
     throw new Problem(0, 'This is not a token: it has characters that no token has.');
   }
   await ask(`${FEED}?order=desc&limit=1`, {as: given});
-  const {project: {id, name}} = await askJson('v1/whoami', {as: given});
+  const {project: {id, name}, description} = await askJson('v1/whoami', {as: given});
   const others = tokens.filter((of) => of.id !== id);
   if (others.length >= MAX_TOKENS) {
     throw new Problem(0, `This tab has tokens of ${MAX_TOKENS} projects already: forget one first.`);
   }
-  keep([...others, {id, name, token: given}]);
+  keep([...others, {id, name, token: given, description}]);
   use(id);
 }
 
@@ -73,6 +75,12 @@ export async function askGranted() {
     .filter(({scopes}) => scopes.some((scope) => READING.includes(scope)));
   show();
   return granted;
+}
+
+/** Names the person who has signed in with the provider. */
+export function setPerson({name, email, subject}) {
+  person = name ?? email ?? subject;
+  show();
 }
 
 /** Whether there is a session of the provider. */
@@ -104,6 +112,10 @@ export function show() {
   const name = token === null ? '' : line(nameOf(project));
   byId('project').hidden = name === '';
   byId('project-name').textContent = name;
+  const who = line((isSession() ? person : tokens.find((of) => of.token === token)?.description) ?? '');
+  byId('who').hidden = who === '' || token === null;
+  byId('who').title = who;
+  byId('who-name').textContent = who;
   document.title = name === '' ? 'Annals' : `${name} · Annals`;
   byId('still-open').hidden = token !== null || open().length === 0;
   byId('still-open-list').replaceChildren(...open().map(({id, name: other}) =>

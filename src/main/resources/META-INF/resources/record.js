@@ -1,5 +1,6 @@
 // One record in full: each value with its actions, and links to the records around it.
 
+import {changesOf, changesTable} from './changes.js';
 import {button, byId, exact, icon, line, long, make, paintJson} from './text.js';
 import {MAX_QUERY, hasWords, metadataField, term, withTerm} from './query.js';
 import {relativeText, timeText} from './times.js';
@@ -106,7 +107,11 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
       {text: type, kind: called || id ? 'dim' : '', field: `${name}.type`, label: `${label} type`});
   }
 
-  const {found: metadata, isCut} = leaves(record.metadata);
+  const {names, found: changes} = changesOf(record.metadata);
+  const isChange = ([name]) => names.includes(name);
+  const parts = Object.entries(record.metadata ?? {});
+  const {found: metadata, isCut} = leaves(parts.filter((part) => !isChange(part)));
+  const changed = leaves(parts.filter(isChange)).found;
   const sameAs = [
     ['everything', {}],
     ['same actor', idOf(record.actor) && {actor: idOf(record.actor)}],
@@ -114,6 +119,9 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
     ['same address', record.ip_address && {ip_address: record.ip_address}],
     ...together(metadata),
   ].filter(([, like]) => like);
+
+  const listOf = (values) => make('dl', {class: 'metadata'},
+    ...values.flatMap(({path, name, text}) => field(name, {text, field: path ? metadataField(path) : undefined})));
 
   return [
     make('div', {id: 'detail-proof', class: 'proof', role: 'status'}),
@@ -137,9 +145,11 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
       ...field('Recorded by', {text: record.recorded_by, filter: 'recorded_by', field: 'recorded_by'}),
       ...field('Sequence id', {text: record.sequence_id}),
       ...field('Id', {text: record.id})),
+    ...(changes.length > 0
+      ? [...changesTable(changes), make('details', {}, make('summary', {}, 'Each value, to filter by'), listOf(changed))]
+      : []),
     ...(metadata.length > 0 ? [make('h3', {class: 'part'}, 'Metadata')] : []),
-    make('dl', {class: 'metadata'},
-      ...metadata.flatMap(({path, name, text}) => field(name, {text, field: path ? metadataField(path) : undefined}))),
+    listOf(metadata),
     ...(isCut ? [make('p', {class: 'note'}, 'The rest is in the JSON below.')] : []),
     make('div', {class: 'copy'},
       make('h3', {}, 'JSON'),
@@ -165,11 +175,11 @@ function together(metadata) {
 }
 
 /**
- * The values in metadata, each with its path in a query. The path of an element is that of its list.
+ * The values in parts of metadata, each with its path in a query. The path of an element is that of its list.
  *
  * @returns the values to show, and whether there are more
  */
-function leaves(metadata) {
+function leaves(parts) {
   const found = [];
   let isCut = false;
   const visit = (value, path, name) => {
@@ -186,7 +196,7 @@ function leaves(metadata) {
       visit(inner, isElement ? path : [...path, key], name === '' ? key : `${name}.${key}`);
     }
   };
-  visit(metadata ?? {}, [], '');
+  parts.forEach(([key, value]) => visit(value, [key], key));
   return {found, isCut};
 }
 

@@ -182,10 +182,9 @@ export function reveal(index, block = 'nearest') {
 }
 
 addEventListener('scroll', moved, {passive: true});
-addEventListener('resize', () => {
-  fit();
-  draw();
-});
+addEventListener('resize', draw);
+// An open record makes the table narrower, too.
+new ResizeObserver(fit).observe(byId('loaded').parentElement);
 
 // ---- A row ---------------------------------------------------------------------------------------------------------
 
@@ -235,7 +234,7 @@ const CELLS = {
   time: timeCell,
   action: (record) => cell('action', value(record.action), markOf(record)),
   actor: (record) => cell('actor', valueOrMark(partyText(record.actor), record, 'actor.')),
-  subject: (record) => labelled('subject', subjectCell(record)),
+  subject: subjectCell,
   outcome: ({outcome}) => cell('outcome', ...(outcome ? [value(outcome, `badge ${outcomeKind(outcome)}`)] : [])),
   ip_address: (record) => extra('ip_address', valueOrMark(record.ip_address ?? '', record, 'ip_address')),
   recorded_by: (record) => extra('recorded_by', value(record.recorded_by ?? '')),

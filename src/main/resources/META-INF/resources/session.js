@@ -72,6 +72,9 @@ export async function enter() {
   }
   byId('provider-name').textContent = new URL(session.provider).host;
   byId('provider').hidden = false;
+  if (session.subject !== null) {
+    projects.setPerson(session);
+  }
   if (failure !== null) {
     byId('sign-in-error').textContent = failure;
   } else if (token === null && session.subject !== null) {

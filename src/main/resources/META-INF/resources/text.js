@@ -52,9 +52,12 @@ export function line(text) {
   return text.slice(0, MAX_SHOWN).replace(UNSEEN, (c) => (c === '\n' ? '↵' : c === '\t' ? ' ' : escape(c)));
 }
 
+/** A value in full, with invisible characters but ends of lines as escapes. */
+export const shown = (text) => text.replace(UNSEEN_BUT_LINES, escape);
+
 /** A value in full; of a long one the beginning, and a button for the rest. */
-export function long(text, tag = 'bdi', paint = (shown) => [shown]) {
-  const safe = text.replace(UNSEEN_BUT_LINES, escape);
+export function long(text, tag = 'bdi', paint = (part) => [part]) {
+  const safe = shown(text);
   const element = make(tag, {class: 'value', dir: 'auto'}, ...paint(safe.slice(0, MAX_SHOWN)));
   if (safe.length <= MAX_SHOWN) {
     return element;

@@ -73,10 +73,22 @@ public class SessionResource {
             json.writeStartObject();
             json.writeStringField("provider", provider.takesSignIns() ? provider.issuer() : null);
             json.writeStringField("subject", token == null ? null : token.subject());
+            json.writeStringField("name", claim(token, "name"));
+            json.writeStringField("email", claim(token, "email"));
             json.writeStringField(
                     "expires_at", token == null ? null : token.expiresAt().toString());
             json.writeEndObject();
         });
+    }
+
+    private static @Nullable String claim(@Nullable ProvenToken token, String name) {
+        return token == null
+                ? null
+                : token.texts().stream()
+                        .filter(claim -> claim.name().equals(name))
+                        .map(ProvenToken.Claim::value)
+                        .findFirst()
+                        .orElse(null);
     }
 
     @GET

@@ -36,6 +36,7 @@ public class ViewerRoutes {
             "icon.svg",
             "address.js",
             "api.js",
+            "changes.js",
             "columns.js",
             "days.js",
             "detail.js",

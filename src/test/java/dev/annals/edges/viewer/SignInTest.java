@@ -93,6 +93,7 @@ class SignInTest extends OpenIdTest {
             signInAtTheProvider(page, "jane");
 
             assertThat(page.locator("#rows")).containsText("seen_in_the_shop");
+            assertThat(page.locator("#who-name")).hasText("jane");
             assertThat(page.url()).isEqualTo(service + "#action=seen_in_the_shop");
             page.getByLabel("Remove the filter Action").click();
             page.click("#project");
@@ -124,8 +125,10 @@ class SignInTest extends OpenIdTest {
 
             page.reload();
             assertThat(page.locator("#rows")).containsText("seen_in_the_other");
+            assertThat(page.locator("#who-name")).hasText("jane");
             page.click("#sign-out");
             assertThat(page.locator("#sign-in")).isVisible();
+            assertThat(page.locator("#who")).isHidden();
             page.waitForCondition(() -> context.cookies(service.toString()).stream()
                     .noneMatch(cookie -> cookie.name.equals("annals-session")));
             page.reload();
@@ -261,7 +264,22 @@ class SignInTest extends OpenIdTest {
                 .get("/v1/session")
                 .then()
                 .statusCode(200)
-                .body("subject", equalTo(subject));
+                .body("subject", equalTo(subject))
+                .body("name", equalTo(null));
+        Map<String, Object> named = new HashMap<>(good);
+        named.putAll(Map.of("name", "Jane Doe", "email", "jane@example.org"));
+        given().cookie("annals-session", provider.tokenOf(named))
+                .get("/v1/session")
+                .then()
+                .statusCode(200)
+                .body("name", equalTo("Jane Doe"))
+                // The provider has not verified it.
+                .body("email", equalTo(null));
+        named.put("email_verified", true);
+        given().cookie("annals-session", provider.tokenOf(named))
+                .get("/v1/session")
+                .then()
+                .body("email", equalTo("jane@example.org"));
         for (Map<String, ?> bad : List.of(
                 Map.of("sub", subject),
                 Map.of("sub", subject, "aud", List.of("annals-viewer", "x"), "azp", "x"),

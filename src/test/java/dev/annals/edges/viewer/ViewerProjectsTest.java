@@ -1,11 +1,13 @@
 package dev.annals.edges.viewer;
 
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
 import com.microsoft.playwright.options.AriaRole;
+import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Slow;
 import dev.annals.edges.viewer.Chromium.Guarded;
@@ -37,6 +39,37 @@ class ViewerProjectsTest extends BrowserTest {
                 .statusCode(200)
                 .extract()
                 .path("project.name");
+    }
+
+    @Test
+    void theTokensDescriptionIsShownAsTextAtEveryWidth() {
+        Project project = log.newProject();
+        String token = given().auth()
+                .oauth2(AuditLogFixture.ADMIN_TOKEN)
+                .contentType("application/json")
+                .body(
+                        "{\"scopes\": [\"read\"], \"description\": \"<b>On call</b> of the payments team, who look at night\"}")
+                .post("/v1/projects/" + project.id() + "/tokens")
+                .then()
+                .statusCode(201)
+                .extract()
+                .path("token");
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            page.navigate(service.toString());
+            page.fill("#token", token);
+            page.keyboard().press("Enter");
+            for (int width : new int[] {1440, 390}) {
+                page.setViewportSize(width, 800);
+                assertThat(page.locator("#who")).isVisible();
+                assertThat(page.locator("#who-name")).containsText("<b>On call</b> of the payments team");
+                checkAccess(page);
+            }
+            page.reload();
+            assertThat(page.locator("#who-name")).containsText("On call");
+            page.locator("#sign-out").press("Enter");
+            assertThat(page.locator("#who")).isHidden();
+        }
     }
 
     @Test

@@ -244,8 +244,12 @@ class ViewerRowsTest extends BrowserTest {
                 assertThat(page.evaluate("""
                                 () => {
                                   const row = document.querySelector('#rows tr');
-                                  const tops = new Set([...row.cells].map((cell) => Math.round(cell.getBoundingClientRect().top / 8)));
-                                  return getComputedStyle(row).gridTemplateRows.split(' ').length - tops.size;
+                                  const lines = new Map([...row.cells].map((cell) => cell.getBoundingClientRect())
+                                    .map(({top, height}) => [Math.round(top / 8), height]));
+                                  const {height, paddingTop, paddingBottom, borderBottomWidth} = getComputedStyle(row);
+                                  const rest = [height, -parseFloat(paddingTop), -parseFloat(paddingBottom), -parseFloat(borderBottomWidth)]
+                                    .reduce((sum, size) => sum + parseFloat(size), 0);
+                                  return Math.round(rest - [...lines.values()].reduce((sum, size) => sum + size, 0));
                                 }""")).as(columns).isEqualTo(0);
             }
         }

@@ -17,6 +17,9 @@ let view = null;
 let offered = null;
 let isShown = ofBrowser.get(SHOWN) === 'true';
 
+/** The counts of a query, which the chart shows, too. */
+export const counts = (given) => (given.counts ??= askFor({...given.asked, top: TOP}, given.signal));
+
 const askFor = (parameters, signal) => askJson(`${FEED}/facets?${new URLSearchParams(parameters)}`, {signal});
 
 /**
@@ -41,7 +44,7 @@ export async function loadFacets(given) {
   }
   byId('facets').setAttribute('aria-busy', 'true');
   try {
-    const answer = await askFor({...given.asked, top: TOP}, given.signal);
+    const answer = await counts(given);
     if (!given.signal.aborted && view === given) {
       draw(answer);
     }

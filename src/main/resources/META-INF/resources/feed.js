@@ -1,15 +1,14 @@
 // Loads the records that pass the filters, at both ends of the rows, and follows the feed.
 
-import {FEED, Problem, ask, askJson, events, isLink, queryOf} from './api.js';
-import {LABELS, go, ifWide} from './address.js';
-import {awaitDays, forgetDays, loadDays} from './days.js';
+import {FEED, Problem, ask, askJson, events, queryOf} from './api.js';
+import {go, ifWide} from './address.js';
+import {awaitChart, forgetChart, loadChart} from './chart.js';
 import {awaitFacets, forgetFacets, loadFacets} from './facets.js';
 import {wordsOf} from './query.js';
 import {fail} from './session.js';
 import * as share from './share.js';
 import {addNewer, addOlder, clearRecords, newest, oldest, room, set, size, state, watch} from './store.js';
 import {byId, parseJson, records} from './text.js';
-import {startOf} from './times.js';
 
 const PAGE_SIZE = 100;
 /** A reader who has scrolled far gets larger pages. */
@@ -20,7 +19,7 @@ const SILENCE_MS = 60_000;
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 const ANNOUNCE_MS = 5_000;
-const DAYS_MS = 30_000;
+const COUNTS_MS = 30_000;
 const PROGRESS_MS = 100;
 /** Up to this far from its top the page follows the feed. */
 const SETTLED_PX = 40;
@@ -42,13 +41,11 @@ const queryFrom = (more = {}) => `?${new URLSearchParams({order: 'desc', limit: 
 /** The text before the reader's own query. The parentheses keep that query from changing the range. */
 export const rangeOf = ({last, q}) => (last === undefined ? '' : `last:${last}${q === undefined ? '' : ' ('}`);
 
-/** The filters for the service, and for counts by day. */
+/** The filters for the service. */
 function askedFor(filters) {
   const {last, ...others} = filters;
   const {q = ''} = others;
-  return last === undefined
-    ? {asked: others, counted: others}
-    : {asked: {...others, q: `${rangeOf(filters)}${q}${q && ')'}`}, counted: {...others, start: startOf(last)}};
+  return last === undefined ? others : {...others, q: `${rangeOf(filters)}${q}${q && ')'}`};
 }
 
 function clear(changes) {
@@ -71,8 +68,8 @@ watch(['project'], ({project}) => {
 export function load() {
   const {filters, target} = state;
   isCounted = false;
-  set({...askedFor(filters), words: wordsOf(filters.q ?? ''), problem: null});
-  awaitDays();
+  set({asked: askedFor(filters), words: wordsOf(filters.q ?? ''), problem: null});
+  awaitChart();
   awaitFacets();
   share.refresh();
   clear({
@@ -196,18 +193,17 @@ export const goOn = () => go(state.filters, null, {at: oldest().sequence_id});
 
 function showCounts(own) {
   isCounted = true;
-  const {filters, asked, counted, ends} = state;
-  loadFacets({filters, asked, signal: own, select: (chosen) => go(chosen, ifWide(state.openId))});
-  if (!isLink) {
-    loadDays({
-      filters: counted, labels: LABELS, newest: ends.newer === null ? newest() : undefined, select: (chosen) => go(chosen), signal: own,
-    });
-  }
+  const {filters, asked, ends} = state;
+  const counted = {
+    filters, asked, newest: ends.newer === null ? newest() : undefined, signal: own, select: (chosen) => go(chosen, ifWide(state.openId)),
+  };
+  loadFacets(counted);
+  loadChart(counted);
 }
 
 /** Removes the counts of the query before this one, whose records could not be read. */
 function forgetCounts() {
-  forgetDays();
+  forgetChart();
   forgetFacets('Nothing is counted, because the records could not be read.');
   state.live === 'past' || set({live: 'off'});
 }
@@ -298,7 +294,7 @@ export function showArrived() {
   if (Date.now() - announcedAt > ANNOUNCE_MS) {
     announcedAt = Date.now();
     byId('announce').textContent = `${records(state.missed)} new`;
-    setTimeout(showCounts, DAYS_MS, signal());
+    setTimeout(showCounts, COUNTS_MS, signal());
   }
   if (!state.paused && !state.detached && scrollY <= SETTLED_PX) {
     addArrived();

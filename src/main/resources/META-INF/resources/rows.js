@@ -6,7 +6,7 @@ import {columns, fit, isMetadata, metadataAt, title} from './columns.js';
 import {placesOf} from './query.js';
 import {entryOf, isComplete, nearest, recordAt, recordOf, recordsBetween, size, state, watch} from './store.js';
 import {byId, line, make, outcomeKind, partyText} from './text.js';
-import {partsOf, relativeText, timeText} from './times.js';
+import {isAhead, partsOf, relativeText, timeText} from './times.js';
 
 export const MAX_PRINTED = 2_000;
 
@@ -197,12 +197,14 @@ const valueOrMark = (text, record, name) =>
 
 function timeCell(record) {
   const {date, time, zone} = partsOf(record.timestamp);
-  const spoken = [record.action, partyText(record.actor), record.outcome ?? ''].filter(Boolean).join(', ');
+  const ahead = isAhead(record);
+  const spoken = [record.action, partyText(record.actor), record.outcome ?? '', ahead && 'in the future'].filter(Boolean).join(', ');
   return cell('time', make(
     'a',
     {href: address(state.filters, record.id, state.target), 'aria-label': `${date} ${time} ${zone} ${line(spoken)}`},
     make('time', {datetime: record.timestamp, title: `${relativeText(record.timestamp)} · ${timeText(record.timestamp)}`},
-      make('span', {class: 'dim'}, `${date} `), time, make('span', {class: 'zone'}, ` ${zone}`))));
+      make('span', {class: 'dim'}, `${date} `), time, make('span', {class: 'zone'}, ` ${zone}`)),
+    ...(ahead ? [make('span', {class: 'ahead', title: `In the future: ${relativeText(record.timestamp)}`}, '»')] : [])));
 }
 
 function subjectCell(record) {

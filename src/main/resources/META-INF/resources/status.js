@@ -38,7 +38,7 @@ function drawEnds() {
 
 const number = (sequenceId) => `#${count.format(sequenceId)}`;
 
-/** How much the index may be behind before the reader is told. */
+/** The page tells of an index that is so many records behind. */
 const INDEX_LAG = 10_000;
 
 function progressOf({end, pages, found}) {
@@ -52,7 +52,7 @@ function progressOf({end, pages, found}) {
     searched === null ? '' : `, ${end === 'older' ? `back to ${number(searched.from + 1)}` : `up to ${number(searched.through)}`}`}${lag}`;
 }
 
-/** What was searched without a match, and the widest next step. */
+/** Says what a search without a match has read, and the widest next step. */
 function nothingFound() {
   const {start, end, last} = state.filters;
   const {searched} = state;

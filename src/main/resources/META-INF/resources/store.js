@@ -19,8 +19,6 @@ export const state = {
   record: null,
   /** The filters as the service is asked: a range that moves with the clock is part of the query. */
   asked: {},
-  /** The filters that days are counted with: such a range has the start that it had when the records were loaded. */
-  counted: {},
   /** The words to highlight in messages. */
   words: [],
   /** The queries of the pages after the last row and before the first row; null at the ends of the feed. */

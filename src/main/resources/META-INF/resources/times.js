@@ -55,6 +55,13 @@ export function timeText(text) {
   return parts === null ? text : `${parts.date} ${parts.time}${parts.fraction} ${parts.zone}`;
 }
 
+/** How far a clock may be ahead before a record is one of the future; `last:` reaches as far. */
+const AHEAD_MS = 60_000;
+
+/** Whether a record is of the future. Its recording counts in place of now if this browser's clock is behind. */
+export const isAhead = ({timestamp, recorded_at: recorded}, now = Date.now()) =>
+  momentOf(timestamp) > Math.max(now, momentOf(recorded) || 0) + AHEAD_MS;
+
 /** The distance of a time from now. */
 export function relativeText(text, now = Date.now()) {
   const seconds = (momentOf(text) - now) / 1000;

@@ -5,8 +5,8 @@
 
 import {Problem, isLink, ofBrowser, project, token} from './api.js';
 import {begin as beginAddress, currentAddress, readAddress, sameFilters, viewAddress} from './address.js';
+import {forgetChart} from './chart.js';
 import * as columns from './columns.js';
-import {endDays} from './days.js';
 import {closeDetail, detail, openDetail, step, verifyAll, verifyInSight} from './detail.js';
 import {endFacets} from './facets.js';
 import {MAX_PAGE_SIZE, goOn, load, readOn, scrolled, showArrived, stop, toNewest, togglePause} from './feed.js';
@@ -79,7 +79,7 @@ watch(['project'], ({project: shown}) => {
     streams.end();
     share.end();
     endFacets();
-    endDays();
+    forgetChart();
   }
 });
 

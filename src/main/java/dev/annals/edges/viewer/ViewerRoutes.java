@@ -38,7 +38,7 @@ public class ViewerRoutes {
             "api.js",
             "changes.js",
             "columns.js",
-            "days.js",
+            "chart.js",
             "detail.js",
             "facets.js",
             "feed.js",

@@ -173,7 +173,7 @@ class ViewerAccessTest extends BrowserTest {
                             "^No records match these filters. Every field of all records up to #\\d+ was searched.$"));
             checkAccess(page);
 
-            page.route("**/statistics?*", route -> route.fulfill(problem(503, "Try again.")));
+            page.route("**/facets?*", route -> route.fulfill(problem(503, "Try again.")));
             page.navigate(service + "#action=login");
             assertThat(page.locator("#histogram-error")).containsText("Try again.");
             page.navigate(service + "#project=0197b1c0-5b1c-7cc4-8d5e-3f1d2c4b5a69");

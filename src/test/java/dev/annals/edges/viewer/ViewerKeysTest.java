@@ -90,7 +90,7 @@ class ViewerKeysTest extends BrowserTest {
                             "sign-out",
                             "range",
                             "more-filters",
-                            "day",
+                            "interval",
                             "earlier",
                             "later",
                             "values",

@@ -17,6 +17,7 @@ import dev.annals.Slow;
 import dev.annals.edges.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
 import java.net.URI;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
@@ -87,7 +88,7 @@ class ViewerTest extends BrowserTest {
             page.navigate(service + fragment);
             assertThat(rows(page)).hasCount(1);
             assertThat(rows(page).first()).containsText("role_grant");
-            assertThat(page.locator("#histogram")).isHidden();
+            assertThat(page.locator("#histogram-text")).hasText("1 record");
             assertThat(page.locator("#histogram-error")).isHidden();
             assertThat(page.locator("#sign-out")).isHidden();
             assertThat(page.locator("#proof-state")).isHidden();
@@ -372,37 +373,59 @@ class ViewerTest extends BrowserTest {
     }
 
     @Test
-    void daysAreDrawnWithTheirFailuresAndFilterByAClickOrAKey() throws Exception {
+    void theChartFollowsTheTimeThatIsLookedAt() throws Exception {
         AuditLogFixture.Project project = log.newProject();
         append(project, """
+                        {"action": "z", "timestamp": "2020-03-11T12:00:00Z"}""", """
                         {"action": "a", "outcome": "success", "timestamp": "2026-03-11T23:59:59.999999Z"}""", """
                         {"action": "b", "outcome": "denied", "timestamp": "2026-03-12T00:00:00Z"}""", """
                         {"action": "c", "timestamp": "2026-03-12T23:00:00Z"}""", """
                         {"action": "d", "outcome": "success", "timestamp": "2026-03-13T00:00:00Z"}""");
         try (Guarded guarded = open()) {
             Page page = guarded.page;
+            Locator text = page.locator("#histogram-text");
+            Locator title = page.locator("#histogram-title");
             signIn(page, project);
-            // The last day is not today, which is said; the axis has its years, and the bars have a scale.
-            assertThat(page.locator("#histogram-text")).hasText("4 records in 60 days up to 13 Mar 2026");
-            assertThat(page.locator("#histogram-axis span").first()).hasText("13 Jan 2026");
-            assertThat(page.locator("#histogram-scale")).hasText("2 a day");
+            assertThat(text).hasText("5 records");
+            assertThat(title).hasText("Records by month UTC");
+            assertThat(page.locator(".interval")).hasCount(73);
+            assertThat(page.locator("#histogram-axis span").first()).hasText("Mar 2020");
+            assertThat(page.locator("#histogram-scale")).hasText("4 per month");
+            assertThat(page.locator("#later")).isHidden();
+            page.getByLabel("March 2026: 4 records, 1 failed").click();
+            assertThat(page).hasURL(Pattern.compile("#start=2026-03-01T00%3A00%3A00Z&end=2026-04-01T00%3A00%3A00Z$"));
+            assertThat(title).hasText("Records by day UTC");
+            assertThat(page.locator(".interval")).hasCount(31);
             Locator day = page.getByLabel("Thu, 12 Mar 2026: 2 records, 1 failed");
             assertThat(day.locator("rect.failure")).hasCount(1);
             assertThat(day.locator("rect.other")).hasCount(1);
-            assertThat(page.locator(".day")).hasCount(60);
+            page.locator("#later").click();
+            assertThat(page).hasURL(Pattern.compile("#start=2026-04-01T00%3A00%3A00Z&end=2026-05-01T00%3A00%3A00Z$"));
+            assertThat(text).hasText("0 records match");
+            page.locator("#earlier").click();
             day.click();
+            assertThat(title).hasText("Records by hour UTC");
+            // The pointer is over a bar.
+            assertThat(text).hasText(Pattern.compile("^2 records match · Thu, 12 Mar 2026, \\d\\d:00: 0 records$"));
+            assertThat(page.locator(".interval")).hasCount(24);
             assertThat(page.locator("#rows .action")).hasText(new String[] {"c", "b"});
-            assertThat(page).hasURL(Pattern.compile("#start=2026-03-12T00%3A00%3A00Z&end=2026-03-13T00%3A00%3A00Z$"));
-            assertThat(day).hasAttribute("aria-pressed", "true");
-            day.focus();
-            press(page, "ArrowRight", "Enter");
-            assertThat(page.locator("#rows .action")).hasText(new String[] {"d"});
+            Locator hour = page.locator(".interval").first();
+            hour.focus();
+            press(page, "ArrowRight", "ArrowLeft", "Enter");
+            assertThat(page.locator("#rows .action")).hasText(new String[] {"b"});
+            assertThat(title).hasText("Records by minute UTC");
+            assertThat(page.locator(".interval")).hasCount(60);
+            page.locator(".interval").first().click();
+            assertThat(page.locator(".interval")).hasCount(1);
+            assertThat(page.locator(".interval").first()).hasAttribute("aria-pressed", "true");
+            page.locator(".interval").first().click();
+            assertThat(text).hasText("5 records");
         }
         log.checkFeed(project.id());
     }
 
     @Test
-    void theDaysFollowAllFilters() throws Exception {
+    void theChartFollowsAllFilters() throws Exception {
         AuditLogFixture.Project project = log.newProject();
         append(project, """
                         {"action": "a", "outcome": "success", "timestamp": "2026-03-11T12:00:00Z"}""", """
@@ -411,59 +434,109 @@ class ViewerTest extends BrowserTest {
         try (Guarded guarded = open()) {
             Page page = guarded.page;
             Locator text = page.locator("#histogram-text");
-            Locator note = page.locator("#histogram-note");
             signIn(page, project);
-            assertThat(text).hasText("3 records in 60 days up to 12 Mar 2026");
-            assertThat(note).isHidden();
+            assertThat(text).hasText("3 records");
             page.navigate(service + "#action=a");
-            assertThat(text).hasText("2 records in 60 days up to 12 Mar 2026");
+            assertThat(text).hasText("2 records match");
             page.navigate(service + "#action=a&outcome=denied");
-            assertThat(text).hasText("1 record in 60 days up to 12 Mar 2026");
-            assertThat(page.getByLabel("Thu, 12 Mar 2026: 1 record, 1 failed")).isVisible();
-            assertThat(note).isHidden();
+            assertThat(text).hasText("1 record matches");
+            assertThat(page.getByLabel("Thu, 12 Mar 2026, 12:00: 1 record, 1 failed"))
+                    .isVisible();
             page.navigate(service + "#outcome=denied&actor=u-1&q=x");
-            assertThat(text).hasText("0 records in 60 days up to 12 Mar 2026");
+            assertThat(text).hasText("0 records match");
             page.navigate(service + "#outcome=denied&actor=u-1");
-            assertThat(text).hasText("1 record in 60 days up to 12 Mar 2026");
-            assertThat(page.getByLabel("Thu, 12 Mar 2026: 1 record, 1 failed")).isVisible();
-            page.navigate(service + "#outcome=denied");
-            assertThat(note).isHidden();
+            assertThat(text).hasText("1 record matches");
+            page.navigate(service + "#q=occurred_at:2026-03-12");
+            assertThat(text).hasText("2 records match");
         }
         log.checkFeed(project.id());
     }
 
     @Test
-    void theDaysOfTheFirstYearAreDrawn() throws Exception {
+    void theLastDayEndsNowAndRecordsOfTheFutureAreMarked() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, """
+                {"action": "now"}""", """
+                {"action": "soon", "timestamp": "%s"}""".formatted(Instant.now().plusSeconds(7_200)));
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            assertThat(rows(page)).hasCount(2);
+            assertThat(page.locator(".ahead")).hasCount(1);
+            assertThat(rows(page).first().locator("a"))
+                    .hasAttribute("aria-label", Pattern.compile("soon, in the future$"));
+            page.navigate(service + "#last=24h");
+            assertThat(rows(page)).hasCount(1);
+            assertThat(page.locator("#histogram-text")).hasText("1 record matches");
+            assertThat(page.locator(".interval").last()).hasAttribute("aria-label", Pattern.compile(": 1 record$"));
+        }
+        log.checkFeed(project.id());
+    }
+
+    /** The feed is made to look long. */
+    @Test
+    void theDaysOfALongFeedAreCountedByTheStatistics() throws Exception {
+        AuditLogFixture.Project project = log.newProject();
+        append(project, """
+                        {"action": "a", "outcome": "success", "timestamp": "2026-03-01T12:00:00Z"}""", """
+                        {"action": "b", "outcome": "denied", "timestamp": "2026-03-12T13:00:00Z"}""");
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            page.route(Pattern.compile("project-logs\\?|statistics\\?"), route -> {
+                var answer = route.fetch();
+                route.fulfill(new Route.FulfillOptions()
+                        .setResponse(answer)
+                        .setBody(answer.text().replaceAll("\"(sequence_id|through)\":([0-9])", "\"$1\":9000$2")));
+            });
+            page.route("**/facets?*", Route::abort);
+            signIn(page, project);
+            page.reload();
+            assertThat(page.locator("#histogram-title")).hasText("Records by day UTC");
+            assertThat(page.locator("#histogram-text")).hasText("2 records");
+            assertThat(page.getByLabel("Thu, 12 Mar 2026: 1 record, 1 failed")).isVisible();
+            page.navigate(service + "#outcome=success&start=2026-03-01&end=2026-04-01");
+            assertThat(page.locator("#histogram-text")).hasText("1 record matches");
+            page.navigate(service + "#action=a&start=2020-01-01");
+            assertThat(page.locator("#histogram-title")).hasText("Records by month UTC");
+            assertThat(page.locator("#histogram-text")).hasText("1 record matches");
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
+    void theFirstYearIsDrawn() throws Exception {
         AuditLogFixture.Project project = log.newProject();
         append(project, """
                         {"action": "a", "timestamp": "0001-01-02T00:00:00Z"}""");
         try (Guarded guarded = open()) {
             Page page = guarded.page;
             signIn(page, project);
-            assertThat(page.locator("#histogram-text"))
-                    .hasText(Pattern.compile("^1 record in 60 days up to \\d+ Mar 1$"));
-            assertThat(page.locator("#histogram-error")).isHidden();
-            page.click("#earlier");
-            assertThat(page.locator("#histogram-text")).hasText(Pattern.compile("^1 record in 60 days up to"));
+            assertThat(page.locator("#histogram-text")).hasText("1 record");
+            assertThat(page.locator(".interval")).hasCount(30);
+            page.navigate(service + "#start=0001-01-01&end=0002-01-01");
+            assertThat(page.locator("#histogram-title")).hasText("Records by week UTC");
+            assertThat(page.locator(".interval")).hasCount(53);
+            page.locator("#earlier").click();
+            assertThat(page.locator("#histogram-text")).hasText("1 record matches");
             assertThat(page.locator("#histogram-error")).isHidden();
         }
         log.checkFeed(project.id());
     }
 
     @Test
-    void thePageWorksWithoutTheCountsOfDays() {
+    void thePageWorksWithoutTheCounts() {
         AuditLogFixture.Project project = log.newProject();
         append(project, LOGIN);
         try (Guarded guarded = open()) {
             Page page = guarded.page;
             page.route(
-                    "**/statistics?*",
+                    "**/facets?*",
                     route -> route.fulfill(new Route.FulfillOptions()
                             .setStatus(503)
                             .setContentType("application/problem+json")
                             .setBody("{\"detail\": \"Try again.\"}")));
             signIn(page, project);
-            assertThat(page.locator("#histogram-error")).hasText("The days cannot be shown: Try again.");
+            assertThat(page.locator("#histogram-error")).hasText("The records cannot be counted: Try again.");
             assertThat(page.locator("#histogram")).isHidden();
             assertThat(rows(page)).hasCount(1);
             assertThat(page.locator("#live")).hasText("Live");

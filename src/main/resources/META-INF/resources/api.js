@@ -68,13 +68,16 @@ export class Problem extends Error {
     this.type = type;
     // The character of the query that is wrong, from 1; 0 for other problems.
     this.position = position;
+    // The places in the body that are wrong, each with its JSON pointer and detail.
+    this.errors = [];
   }
 
   static async of(answer) {
     const problem = await answer.json().catch(() => null);
     const detail = problem?.detail ?? problem?.title ?? `The service answered with HTTP status ${answer.status}.`;
     const type = String(problem?.type).split(':').at(-1);
-    return new Problem(answer.status, detail, Number(answer.headers.get('Retry-After')) || 0, type, problem?.position);
+    const retryAfter = Number(answer.headers.get('Retry-After')) || 0;
+    return Object.assign(new Problem(answer.status, detail, retryAfter, type, problem?.position), {errors: problem?.errors ?? []});
   }
 }
 
@@ -90,14 +93,21 @@ const credentials = (as) => {
  *
  * @param cookie whether to send the session's cookie, if there is one
  * @param as a token to send in place of the current one
+ * @param body a value to send as JSON
  */
-export async function ask(path, {signal, headers, method = 'GET', as = null, cookie = as === null && isSession()} = {}) {
+export async function ask(path, {signal, headers, method = 'GET', body, as = null, cookie = as === null && isSession()} = {}) {
   let answer;
   try {
     answer = await fetch(new URL(path, BASE), {
       method,
       signal,
-      headers: {Accept: 'application/json', ...headers, ...(cookie && !isSession() ? {} : credentials(as))},
+      headers: {
+        Accept: 'application/json',
+        ...(body && {'Content-Type': 'application/json'}),
+        ...headers,
+        ...(cookie && !isSession() ? {} : credentials(as)),
+      },
+      body: body && JSON.stringify(body),
       cache: 'no-store',
       credentials: cookie ? 'same-origin' : 'omit',
       redirect: 'error',

@@ -1,4 +1,4 @@
-// The project's streams, which deliver its records, for readers who may see them.
+// The project's streams, which deliver its records, and the way to the administration, for readers who may see them.
 
 import {askJson} from './api.js';
 import {button, byId, line, make, records} from './text.js';
@@ -14,13 +14,17 @@ const TEXTS = {active: 'Delivering', paused: 'Paused', failing: 'Trying again', 
 let timer = null;
 let session = new AbortController();
 
-/** Shows the streams' button, if the reader may see streams and the project has any, and keeps it up to date. */
+/**
+ * For readers who may see streams: shows the way to the administration, and the streams' button if the project has any, which is kept
+ * up to date.
+ */
 export async function begin() {
   end();
   session = new AbortController();
   const {signal} = session;
   const {scopes} = await askJson('v1/whoami', {signal}).catch(() => ({scopes: []}));
   if (!signal.aborted && scopes.some((scope) => SCOPES.includes(scope))) {
+    byId('administration').hidden = false;
     look(signal);
   }
 }
@@ -31,6 +35,7 @@ export function end() {
   byId('streams').close();
   byId('streams-answer').textContent = '';
   byId('streams-state').hidden = true;
+  byId('administration').hidden = true;
 }
 
 async function look(signal) {

@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
  * Serves the viewer's files from META-INF/resources. Quarkus would open the file for each client; this keeps them in memory.
  *
  * <p>The page shows hostile text, so its Content-Security-Policy allows only its own scripts, styles, pictures and API, no scripts made
- * from strings, and frames only on pages of the origins in the settings.
+ * from strings, and frames only on pages of the origins in the settings, and none of the administration.
  */
 @ApplicationScoped
 public class ViewerRoutes {
@@ -35,6 +35,13 @@ public class ViewerRoutes {
             "viewer.css",
             "icon.svg",
             "address.js",
+            "admin.css",
+            "admin.html",
+            "admin.js",
+            "admin-form.js",
+            "admin-holds.js",
+            "admin-projects.js",
+            "admin-tokens.js",
             "api.js",
             "changes.js",
             "columns.js",
@@ -75,19 +82,21 @@ public class ViewerRoutes {
     /** Before the route of Quarkus for the same files. */
     private static final int ORDER = -1;
 
-    private final String policy;
+    /** In a frame, a page of another origin could make an administrator click. */
+    private static final String UNFRAMED = "/admin.html";
+
+    private final String ancestors;
     /** Read at the first request. */
     private final Map<String, ProgramFile> read = new ConcurrentHashMap<>();
 
     ViewerRoutes(ViewerConfig config) {
-        this.policy = CONTENT_SECURITY_POLICY
-                + config.frameAncestors()
-                        .map(ancestors -> String.join(" ", ancestors))
-                        .orElse("'none'");
+        this.ancestors = config.frameAncestors()
+                .map(origins -> String.join(" ", origins))
+                .orElse("'none'");
     }
 
-    String policy() {
-        return policy;
+    String policy(String path) {
+        return CONTENT_SECURITY_POLICY + (path.equals(UNFRAMED) ? "'none'" : ancestors);
     }
 
     void register(@Observes Router router) {
@@ -99,7 +108,7 @@ public class ViewerRoutes {
         HttpMethod method = routing.request().method();
         if (method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD)) {
             HEADERS.forEach(routing.response()::putHeader);
-            routing.response().putHeader("Content-Security-Policy", policy);
+            routing.response().putHeader("Content-Security-Policy", policy(routing.normalizedPath()));
             if (LaunchMode.current() == LaunchMode.DEVELOPMENT) {
                 // Quarkus shows edits at once.
                 routing.next();

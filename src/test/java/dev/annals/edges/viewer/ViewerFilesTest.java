@@ -72,11 +72,12 @@ class ViewerFilesTest {
     }
 
     @Test
-    void thePagesThatTheSettingsNameMayShowItInAFrame() {
+    void thePagesThatTheSettingsNameMayShowItInAFrameButNotTheAdministration() {
         ViewerRoutes routes =
                 new ViewerRoutes(() -> Optional.of(List.of("https://a.example.org", "https://b.example.org:8443")));
-        assertThat(routes.policy()).endsWith("; frame-ancestors https://a.example.org https://b.example.org:8443");
-        assertThat(new ViewerRoutes(Optional::empty).policy()).endsWith("; frame-ancestors 'none'");
+        assertThat(routes.policy("/")).endsWith("; frame-ancestors https://a.example.org https://b.example.org:8443");
+        assertThat(routes.policy("/admin.html")).endsWith("; frame-ancestors 'none'");
+        assertThat(new ViewerRoutes(Optional::empty).policy("/")).endsWith("; frame-ancestors 'none'");
     }
 
     @ParameterizedTest

@@ -7,6 +7,8 @@ import {byId, line, make} from './text.js';
 
 const AREAS = {
   projects: {title: 'Projects', scopes: ['admin'], load: () => import('./admin-projects.js')},
+  streams: {title: 'Streams', scopes: ['stream', 'admin'], load: () => import('./admin-streams.js')},
+  alerts: {title: 'Alerts', scopes: ['stream', 'admin'], load: () => import('./admin-alerts.js')},
 };
 
 /** The project, scopes and id of the token; null until the service has answered. */
@@ -46,7 +48,7 @@ async function draw() {
       drawAreas(name);
     }
     if (name === undefined) {
-      throw new Error('This token may not administer. It needs the scope “admin”');
+      throw new Error('This token may not administer. It needs the scope “admin”, or “stream” for streams and alerts.');
     }
     const {show} = await AREAS[name].load();
     const {title = AREAS[name].title, nodes} = await show({path, signal, caller, done, showToken});

@@ -10,18 +10,26 @@ import static org.hamcrest.Matchers.nullValue;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
+import com.microsoft.playwright.assertions.LocatorAssertions;
 import com.microsoft.playwright.options.AriaRole;
 import com.microsoft.playwright.options.ColorScheme;
 import com.microsoft.playwright.options.ReducedMotion;
+import com.sun.net.httpserver.HttpServer;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Slow;
 import dev.annals.edges.viewer.Chromium.Guarded;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.specification.RequestSpecification;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
@@ -29,6 +37,12 @@ import org.junit.jupiter.api.Test;
 @Slow
 @QuarkusTest
 class ViewerAdministrationTest extends BrowserTest {
+
+    private static final String SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+    private static final LocatorAssertions.HasTextOptions SOON =
+            new LocatorAssertions.HasTextOptions().setTimeout(60_000);
+    private static final LocatorAssertions.ContainsTextOptions SOON_CONTAINS =
+            new LocatorAssertions.ContainsTextOptions().setTimeout(60_000);
 
     private static RequestSpecification admin() {
         return given().auth().preemptive().oauth2(AuditLogFixture.ADMIN_TOKEN);
@@ -304,6 +318,164 @@ class ViewerAdministrationTest extends BrowserTest {
         try (Guarded guarded = open()) {
             guarded.page.navigate(service + "admin.html#projects");
             assertThat(guarded.page.locator("#problem")).containsText("Sign in under Records first");
+        }
+    }
+
+    @Test
+    void aStreamWithAWrongAddressSaysSoWhenItIsTested() throws Exception {
+        Project project = log.newProject("read", "write", "stream");
+        append(project, "{\"action\": \"one\"}");
+        try (Guarded guarded = open()) {
+            Page page = administer(guarded, project.token());
+            assertThat(page.locator("#areas a")).hasText(new String[] {"Streams", "Alerts"});
+            page.getByLabel("Name", new Page.GetByLabelOptions().setExact(true)).fill("siem");
+            page.getByLabel("Address").fill("gopher://127.0.0.1/");
+            page.getByLabel("Secret").fill(SECRET);
+            page.keyboard().press("Enter");
+            assertThat(page.getByLabel("Address")).hasAttribute("aria-invalid", "true");
+            assertThat(page.getByLabel("Address")).isFocused();
+            checkAccess(page);
+            page.getByLabel("Address").fill("http://127.0.0.1:" + closedPort() + "/");
+            page.keyboard().press("Enter");
+            assertThat(page.locator("#title")).hasText("siem");
+            button(page, "Send a test record").click();
+            assertThat(page.locator("#area")).containsText("It could not be sent: ");
+            assertThat(page.locator("#area .state")).hasText("Trying again", SOON);
+            checkAccess(page);
+            page.setViewportSize(390, 844);
+            checkAccess(page);
+            button(page, "Pause").click();
+            done(page, "The stream is paused.");
+            button(page, "Resume").click();
+            done(page, "The stream goes on.");
+            page.getByLabel("Only records that match").fill("outcome:failure");
+            button(page, "Change the stream").click();
+            done(page, "The stream is changed.");
+            project.request()
+                    .get("/v1/streams/siem")
+                    .then()
+                    .body("filter.q", equalTo("outcome:failure"))
+                    .body("sink.has_secret", equalTo(true));
+
+            page.locator("#areas a").first().click();
+            assertThat(page.locator(".cards")).containsText("siem");
+            page.getByLabel("Name", new Page.GetByLabelOptions().setExact(true)).fill("siem");
+            page.getByLabel("Address").fill("http://127.0.0.1:1/");
+            page.keyboard().press("Enter");
+            assertThat(page.locator("#area")).containsText("A stream with this name exists.");
+            page.locator(".cards a").click();
+            button(page, "Delete …").click();
+            confirm(page, "siem");
+            assertThat(page.locator("#title")).hasText("Streams");
+            assertThat(page.locator("#area")).containsText("None.");
+            project.request().get("/v1/streams/siem").then().statusCode(404);
+        }
+    }
+
+    @Test
+    void aDeadLetterIsSeenAndDeliveredAgainAndARefusedRecordIsSkipped() throws Exception {
+        AtomicInteger status = new AtomicInteger(422);
+        List<String> bodies = new CopyOnWriteArrayList<>();
+        HttpServer sink = HttpServer.create(new InetSocketAddress(InetAddress.getByName("127.0.0.1"), 0), 0);
+        sink.createContext("/", exchange -> {
+            try (exchange) {
+                String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+                int answer = status.get();
+                if (answer == 204) {
+                    bodies.add(body);
+                }
+                exchange.sendResponseHeaders(answer, -1);
+            }
+        });
+        sink.start();
+        Project project = log.newProject("read", "write", "stream");
+        append(project, "{\"action\": \"first\"}");
+        try (Guarded guarded = open()) {
+            set(project, sink, "dead_letter");
+            Page page = administer(guarded, project.token());
+            page.locator(".cards a").click();
+            assertThat(page.locator("#area")).containsText("1 record passed by", SOON_CONTAINS);
+            page.reload();
+            Locator letter = page.locator(".cards > li");
+            assertThat(letter).containsText("It answered with HTTP status 422.");
+            checkAccess(page);
+            assertThat(letter.locator("a")).hasAttribute("href", Pattern.compile("^\\./#record=[0-9a-f-]{36}$"));
+            status.set(204);
+            letter.getByText("Deliver again from here").press("Enter");
+            done(page, "The stream goes on from there.");
+            assertThat(page.locator("#area")).containsText("1 record delivered", SOON_CONTAINS);
+            assertThat(bodies).singleElement().asString().contains("\"first\"");
+
+            status.set(422);
+            set(project, sink, "stop");
+            append(project, "{\"action\": \"second\"}", "{\"action\": \"third\"}");
+            Locator state = page.locator("#area .state");
+            assertThat(state).hasText("Stopped", SOON);
+            page.reload();
+            status.set(204);
+            button(page, "Skip record 2").click();
+            done(page, "The stream goes on from there.");
+            assertThat(page.locator("#area")).containsText("2 records delivered", SOON_CONTAINS);
+            assertThat(bodies).hasSize(2);
+            assertThat(bodies.get(1)).contains("\"third\"").doesNotContain("\"second\"");
+        } finally {
+            project.request().delete("/v1/streams/siem");
+            sink.stop(0);
+        }
+    }
+
+    @Test
+    void anAlertIsTriedMadeChangedAndDeleted() {
+        Project project = log.newProject("read", "write", "stream");
+        append(
+                project,
+                "{\"action\": \"door\", \"outcome\": \"denied\"}",
+                "{\"action\": \"door\", \"outcome\": \"denied\"}");
+        try (Guarded guarded = open()) {
+            Page page = administer(guarded, project.token());
+            page.locator("#areas a").last().click();
+            page.getByLabel("Name", new Page.GetByLabelOptions().setExact(true)).fill("denied");
+            page.getByLabel("Records that match").fill("last:1h");
+            page.getByLabel("In seconds").fill("86400");
+            page.keyboard().press("Enter");
+            assertThat(page.getByLabel("Records that match")).hasAttribute("aria-invalid", "true");
+            checkAccess(page);
+            page.getByLabel("Records that match").fill("outcome:denied");
+            page.keyboard().press("Enter");
+            done(page, "The alert counts from now on.");
+            Locator card = page.locator(".cards > li");
+            card.getByText("Try it on recent records").click();
+            assertThat(card)
+                    .containsText("2 records match, at most 2 in one interval. It would have been raised 1 times.");
+            checkAccess(page);
+            page.setViewportSize(390, 844);
+            card.locator("summary").click();
+            checkAccess(page);
+            card.getByLabel("More than").fill("2");
+            page.keyboard().press("Enter");
+            done(page, "The alert is changed.");
+            card.getByText("Try it on recent records").click();
+            assertThat(card).containsText("It would have been raised 0 times.");
+            card.locator("summary").click();
+            card.getByText("Delete …").click();
+            confirm(page, "denied");
+            done(page, "The alert is deleted.");
+            project.request().get("/v1/alerts/denied").then().statusCode(404);
+        }
+    }
+
+    private static void set(Project project, HttpServer sink, String onRefusal) {
+        project.request()
+                .contentType("application/json")
+                .body("{\"sink\": {\"type\": \"webhook\", \"url\": \"http://127.0.0.1:"
+                        + sink.getAddress().getPort() + "/\", \"secret\": \"" + SECRET
+                        + "\"}, \"max_refusals\": 1, \"on_refusal\": \"" + onRefusal + "\"}")
+                .put("/v1/streams/siem");
+    }
+
+    private static int closedPort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
         }
     }
 }

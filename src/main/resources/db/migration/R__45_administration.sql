@@ -250,7 +250,8 @@ declare
 begin
   perform annals.require_administrator(actor_token);
   select p.name into project from annals.project as p where p.id = project_id;
-  if 'view' = any (scopes) or (project = 'annals') is distinct from (scopes <@ array['audit', 'admin']) and project is not null then
+  if scopes && array['view', 'browse', 'export', 'deliver']
+    or (project = 'annals') is distinct from (scopes <@ array['audit', 'admin']) and project is not null then
     raise check_violation using
       message = format('a token of project %s cannot have the scopes %s', project_id, scopes),
       constraint = 'access_token_scopes', schema = 'annals', table = 'access_token';
@@ -277,7 +278,7 @@ begin
   perform annals.require_administrator(actor_token);
   old_row := annals.lock_token(project_id, token_id);
   if old_row.revoked_at is not null or old_row.expires_at <= now or old_row.replaced_by is not null
-    or 'view' = any (old_row.scopes) then
+    or old_row.issued_by is not null then
     raise object_not_in_prerequisite_state using
       message = format('token %s has ended, was replaced before, or is that of a link', token_id),
       constraint = 'access_token_live', schema = 'annals', table = 'access_token',
@@ -336,9 +337,10 @@ begin
   perform annals.record_change('annals.token.limit', old_row, new_row, actor_token, address);
 end $$;
 
--- Makes the token of a viewer link: it reads the records of one subject, one actor or both, for at most a day.
+-- Makes the token of a viewer link, for at most a day: for the records of one subject, one actor or both, or for a whole project. The
+-- latter does no more than the token that makes it.
 create or replace function annals.issue_link(
-  project_id uuid, id uuid, token_hash bytea, filter jsonb, seconds integer, actor_token uuid,
+  project_id uuid, id uuid, token_hash bytea, scopes text[], filter jsonb, seconds integer, actor_token uuid,
   address inet default inet_client_addr()) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -348,16 +350,19 @@ declare
   now   timestamptz := clock_timestamp();
 begin
   perform from annals.access_token as t
-  where t.id = actor_token and t.project_id = project_id and 'link' = any (t.scopes) and t.revoked_at is null
+  where t.id = actor_token and t.project_id = project_id and t.revoked_at is null
+    and t.scopes @> (array['link']
+      || case when 'browse' = any (scopes) then array['read'] else '{}' end
+      || case when 'deliver' = any (scopes) then array['stream'] else '{}' end)
     and (t.expires_at is null or t.expires_at > now)
   for share;
   if not found then
     raise insufficient_privilege using
-      message = format('token %s may not make links: it has ended, or has not the scope link', actor_token),
+      message = format('token %s may not make links: it has ended, or has not the scopes for this one', actor_token),
       constraint = 'access_token_administrator', schema = 'annals', table = 'access_token';
   end if;
   insert into annals.access_token (id, project_id, token_hash, scopes, created_at, expires_at, issued_by, filter)
-  values (id, project_id, token_hash, array['view'], now, now + make_interval(secs => seconds), actor_token, filter)
+  values (id, project_id, token_hash, scopes, now, now + make_interval(secs => seconds), actor_token, filter)
   returning * into made;
   perform annals.record_change('annals.token.link', null, made, actor_token, address);
 end $$;

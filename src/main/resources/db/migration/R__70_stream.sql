@@ -2,8 +2,9 @@
 -- none: there would be one for each batch.
 
 -- Refuses a token that has ended or lacks the scope stream, even if the service still accepts it; a revocation waits until the transaction
--- ends. Without a token, the owner or the configured admin calls. Streams of the project annals belong to administrators.
-create or replace function annals.require_streaming(project_id uuid, actor_token uuid) returns void
+-- ends. Without a token, the owner or the configured admin calls. Streams of the project annals belong to administrators. links: whether
+-- viewer links may call.
+create or replace function annals.require_streaming(project_id uuid, actor_token uuid, links boolean default false) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -17,7 +18,8 @@ begin
     for share;
   elsif actor_token is not null then
     perform from annals.access_token as token
-    where token.id = actor_token and token.project_id = project_id and token.scopes && array['stream', 'admin']
+    where token.id = actor_token and token.project_id = project_id
+      and (token.scopes && array['stream', 'admin'] or links and 'deliver' = any (token.scopes))
       and token.revoked_at is null and (token.expires_at is null or token.expires_at > clock_timestamp())
     for share;
   else
@@ -38,7 +40,7 @@ as $$
 declare
   known annals.stream;
 begin
-  perform annals.require_streaming(project_id, actor_token);
+  perform annals.require_streaming(project_id, actor_token, true);
   select * into known from annals.stream as s where s.project_id = project_id and s.name = name for update;
   if not found then
     raise no_data_found using
@@ -59,8 +61,10 @@ as $$
 declare
   old_row annals.stream;
   new_row annals.stream;
+  only_public boolean := exists (
+    select from annals.access_token as token where token.id = actor_token and 'deliver' = any (token.scopes));
 begin
-  perform annals.require_streaming(project_id, actor_token);
+  perform annals.require_streaming(project_id, actor_token, true);
   if all_projects then
     if project_id <> annals.administration() then
       raise insufficient_privilege using
@@ -80,8 +84,9 @@ begin
         constraint = 'stream_limit', schema = 'annals', table = 'stream';
     end if;
     insert into annals.stream (
-      id, project_id, name, all_projects, sink_type, url, secret, format, filter, on_refusal, max_refusals)
-    values (id, project_id, name, all_projects, sink_type, url, secret, format, filter, on_refusal, max_refusals)
+      id, project_id, name, all_projects, sink_type, url, only_public, secret, format, filter, on_refusal, max_refusals)
+    values (
+      id, project_id, name, all_projects, sink_type, url, only_public, secret, format, filter, on_refusal, max_refusals)
     returning * into new_row;
     insert into annals.stream_progress (stream_id, project_id, cursor)
     select id, p.id, cursor from annals.project as p where all_projects or p.id = project_id;
@@ -97,8 +102,8 @@ begin
         constraint = 'stream_all_projects_kept', schema = 'annals', table = 'stream';
     end if;
     update annals.stream as s
-    set sink_type = sink_type, url = url, secret = secret, format = format, filter = filter, on_refusal = on_refusal,
-      max_refusals = max_refusals, stopped_at = null, stop_reason = null
+    set sink_type = sink_type, url = url, only_public = only_public, secret = secret, format = format, filter = filter,
+      on_refusal = on_refusal, max_refusals = max_refusals, stopped_at = null, stop_reason = null
     where s.id = id returning * into new_row;
     if annals.state(old_row) = annals.state(new_row) then
       return;

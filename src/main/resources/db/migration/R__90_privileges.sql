@@ -41,7 +41,7 @@ grant execute on function annals.administration(), annals.create_project(text, u
   annals.rotate_token(uuid, uuid, uuid, bytea, interval, uuid, inet), annals.revoke_token(uuid, uuid, uuid, inet),
   annals.expire_tokens(integer), annals.begin_administration(uuid, bytea, uuid, uuid, bytea),
   annals.limit_project(uuid, jsonb, uuid, inet), annals.limit_token(uuid, uuid, jsonb, uuid, inet),
-  annals.issue_link(uuid, uuid, bytea, jsonb, integer, uuid, inet), annals.note_token_use(uuid[]),
+  annals.issue_link(uuid, uuid, bytea, text[], jsonb, integer, uuid, inet), annals.note_token_use(uuid[]),
   annals.record_operation(text, text, text, text, jsonb, uuid, inet), annals.note_state(text, jsonb)
   to annals_service;
 

@@ -145,7 +145,7 @@ create table annals.access_token (
   -- Within those of its project.
   limits             jsonb       not null default '{}',
   -- For the token of a viewer link: the token that made it, with which it ends, and its records: {"subject_id": …, "actor_id": …}
-  -- or one of the two. The filter is removed when the link ends.
+  -- or one of the two; none for a whole project. The filter is removed when the link ends.
   issued_by          uuid,
   filter             jsonb,
   -- The hour of its last use.
@@ -156,13 +156,15 @@ create table annals.access_token (
   constraint access_token_project_fkey foreign key (project_id) references annals.project (id),
   constraint access_token_hash_length check (octet_length(token_hash) = 32),
   constraint access_token_scopes check (
-    (scopes <@ array['read', 'write', 'sequence', 'redact', 'link', 'stream'] or scopes <@ array['audit', 'admin'] or scopes = array['view'])
+    (scopes <@ array['read', 'write', 'sequence', 'redact', 'link', 'stream'] or scopes <@ array['audit', 'admin']
+      or 'view' = any (scopes) and scopes <@ array['view', 'export']
+      or 'browse' = any (scopes) and scopes <@ array['browse', 'export', 'deliver'])
     and cardinality(scopes) between 1 and 6),
-  -- Only a link has the scope view; each has an end and a filter.
+  -- Only a link has the scope view, with a filter, or browse; each has an end.
   constraint access_token_link check (
-    case when 'view' = any (scopes)
+    case when scopes && array['view', 'browse']
       then issued_by is not null and coalesce(expires_at <= created_at + interval '1 day', false)
-        and (filter is not null or revoked_at is not null or expired_at is not null)
+        and (filter is not null) = ('view' = any (scopes) and revoked_at is null and expired_at is null)
       else issued_by is null and filter is null end),
   constraint access_token_filter check (
     jsonb_typeof(filter) = 'object' and filter <> '{}' and filter - array['subject_id', 'actor_id'] = '{}'
@@ -756,6 +758,8 @@ create table annals.stream (
   all_projects  boolean        not null default false,
   sink_type     varchar(32)    not null,
   url           varchar(2048)  not null,
+  -- Delivers to public addresses alone: a link defined it.
+  only_public   boolean        not null default false,
   -- Encrypted with a key that is in no database. Null if the sink has none.
   secret        bytea,
   format        varchar(32)    not null,

@@ -36,7 +36,7 @@ class AccessTest extends CallsOfTheContract {
         for (String scope : SCOPES) {
             tokens.put("`" + scope + "`", log.newToken(victim.id(), scope));
         }
-        tokens.put("a link", link(victim));
+        tokens.putAll(links(victim));
         tokens.put("`audit`", log.newToken("annals", "audit"));
         tokens.put("`admin`", log.newToken("annals", "admin"));
         List<String> operations = new ArrayList<>(operationsOfTheContract());
@@ -62,11 +62,14 @@ class AccessTest extends CallsOfTheContract {
         String record = append(victim);
         append(other);
         long records = log.checkFeed(victim.id());
+        String link = link(other, ALL_CAPABILITIES);
         for (String operation : operationsOfTheContract()) {
             Call call = call(operation, victim, record);
-            assertThat(send(call, other.token()).body())
-                    .as(operation)
-                    .doesNotContain(record, victim.id().toString());
+            for (String token : List.of(other.token(), link)) {
+                assertThat(send(call, token).body())
+                        .as(operation)
+                        .doesNotContain(record, victim.id().toString());
+            }
             call.sequence()
                     .ifPresent(name -> assertThat(
                                     send(new Call("POST", "/v1/sequences/" + name + "/values", "", ""), victim.token())
@@ -90,6 +93,9 @@ class AccessTest extends CallsOfTheContract {
             String[] scopes = project.equals("annals") ? new String[] {"audit", "admin"} : SCOPES;
             ended.add(revoked(project, scopes));
             ended.add(expired(project, scopes));
+            if (!project.equals("annals")) {
+                ended.add(linkOfARevokedToken(victim));
+            }
             elsewhere.add(text(issued(project, "\"allowed_addresses\": [\"192.0.2.0/24\"]", scopes), "token"));
         }
         for (List<String> row : rows.subList(2, rows.size())) {
@@ -112,6 +118,7 @@ class AccessTest extends CallsOfTheContract {
         List<List<String>> rows = SecurityTableTest.table("operation");
         Project closed = log.newProject(SCOPES);
         String record = append(closed);
+        String viewerLink = link(closed, ALL_CAPABILITIES);
         Map<String, Call> calls = new LinkedHashMap<>();
         for (String operation : operationsOfTheContract()) {
             calls.put(operation, call(operation, closed, record));
@@ -127,6 +134,12 @@ class AccessTest extends CallsOfTheContract {
                 boolean links = allowed(rows, row, "link") && !allowed(rows, row, "read");
                 boolean reads = allowed(rows, row, "read") || allowed(rows, row, "redact");
                 boolean adds = !reads && (allowed(rows, row, "write") || allowed(rows, row, "sequence"));
+                String link = row.get(rows.get(0).indexOf("one that exports and streams"));
+                if (link.equals("403") || reads) {
+                    assertThat(shown(send(call, viewerLink)))
+                            .as("%s with a link", row.get(0))
+                            .isEqualTo(link);
+                }
                 int status = send(call, closed.token()).statusCode();
                 if (streams) {
                     assertThat(status / 100).as(row.get(0)).isEqualTo(2);
@@ -154,6 +167,17 @@ class AccessTest extends CallsOfTheContract {
         Call revoke = new Call("DELETE", "/v1/projects/" + project + "/tokens/" + text(token, "id"), "", "");
         assertThat(send(revoke, AuditLogFixture.ADMIN_TOKEN).statusCode()).isEqualTo(204);
         return text(token, "token");
+    }
+
+    private String linkOfARevokedToken(Project project) {
+        String maker = issued(project.id().toString(), "", "link", "read", "stream");
+        String link = text(
+                send(new Call("POST", "/v1/viewer-links", "{" + ALL_CAPABILITIES + "}", ""), text(maker, "token"))
+                        .body(),
+                "url");
+        Call revoke = new Call("DELETE", "/v1/projects/" + project.id() + "/tokens/" + text(maker, "id"), "", "");
+        assertThat(send(revoke, AuditLogFixture.ADMIN_TOKEN).statusCode()).isEqualTo(204);
+        return link.replaceAll(".*#token=", "");
     }
 
     private String expired(String project, String... scopes) {

@@ -19,7 +19,9 @@ import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.Collectors;
@@ -30,13 +32,16 @@ abstract class CallsOfTheContract {
     static final HttpClient HTTP = HttpClient.newHttpClient();
     /** All that a project's token may have. */
     static final String[] SCOPES = Arrays.stream(Scope.values())
-            .filter(scope -> scope != Scope.ADMIN && scope != Scope.AUDIT && scope != Scope.VIEW)
+            .filter(scope -> !scope.isOfAdministration() && !scope.isOfLink())
             .map(Scope::text)
             .toArray(String[]::new);
 
     /** A grant that matches no person. */
     private static final String GRANT =
             "{\"issuer\": \"https://nowhere.example.org\", \"claim\": \"sub\", \"value\": \"s\", \"scopes\": [\"read\"]}";
+
+    static final String ALL_CAPABILITIES =
+            "\"whole_project\": true, \"capabilities\": [\"read\", \"export\", \"streams\"]";
 
     private static final String EVENT = "{\"specversion\": \"1.0\", \"id\": \"1\", \"source\": \"s\", \"type\": \"a\"}";
 
@@ -49,9 +54,17 @@ abstract class CallsOfTheContract {
         return answer.statusCode() / 100 == 2 ? "yes" : Integer.toString(answer.statusCode());
     }
 
-    /** A link that shows the record of {@link #append}. */
-    String link(Project project) {
-        Call create = new Call("POST", "/v1/viewer-links", "{\"subject_id\": \"s-1\"}", "");
+    /** Links that show the record of {@link #append}, by their names in the table. */
+    Map<String, String> links(Project project) {
+        Map<String, String> links = new LinkedHashMap<>();
+        links.put("a link", link(project, "\"subject_id\": \"s-1\""));
+        links.put("a link to the project", link(project, "\"whole_project\": true"));
+        links.put("one that exports and streams", link(project, ALL_CAPABILITIES));
+        return links;
+    }
+
+    String link(Project project, String what) {
+        Call create = new Call("POST", "/v1/viewer-links", "{" + what + "}", "");
         return text(send(create, project.token()).body(), "url").replaceAll(".*#token=", "");
     }
 
@@ -172,7 +185,7 @@ abstract class CallsOfTheContract {
         Call set = new Call(
                 "PUT",
                 path.replaceAll("\\{name}.*", "s" + UUID.randomUUID()),
-                "{\"sink\": {\"type\": \"webhook\", \"url\": \"http://127.0.0.1:9/\", \"secret\": \"whsec_"
+                "{\"sink\": {\"type\": \"webhook\", \"url\": \"https://sink.invalid/\", \"secret\": \"whsec_"
                         + "A".repeat(32) + "\"}, \"start\": \"9000-01-01\"}",
                 "");
         if (method.equals("PUT")) {

@@ -1,11 +1,13 @@
 package dev.annals.access.caller;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.access.limits.Limited;
 import dev.annals.access.limits.Limits;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.container.ContainerRequestContext;
+import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
@@ -21,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param token the id of the token or identity; null for the configured admin token
  * @param closed true if the project accepts no more records
  * @param allowedAddresses empty for all
- * @param view the records that a viewer link shows; null for other tokens
+ * @param view the records that a viewer link shows; null for all
  * @param entry null for tokens of the service
  */
 public record Caller(
@@ -95,11 +97,26 @@ public record Caller(
     public boolean may(Scope scope) {
         return switch (scope) {
             case READ -> scopes.contains(Scope.READ) || may(Scope.AUDIT);
-            case VIEW -> scopes.contains(Scope.VIEW) || may(Scope.READ);
+            case VIEW -> scopes.contains(Scope.VIEW) || may(Scope.BROWSE);
+            case BROWSE, EXPORT -> scopes.contains(scope) || may(Scope.READ);
+            case DELIVER -> scopes.contains(Scope.DELIVER) || may(Scope.STREAM);
             case AUDIT -> scopes.contains(Scope.AUDIT) || scopes.contains(Scope.ADMIN);
             case STREAM -> scopes.contains(Scope.STREAM) || scopes.contains(Scope.ADMIN);
             case WRITE, SEQUENCE, REDACT, LINK, ADMIN -> scopes.contains(scope);
         };
+    }
+
+    /** Writes the field {@code capabilities}: those of a link with these scopes. */
+    public static void writeCapabilities(JsonGenerator json, Set<Scope> scopes) throws IOException {
+        json.writeArrayFieldStart("capabilities");
+        json.writeString("read");
+        if (scopes.contains(Scope.EXPORT)) {
+            json.writeString("export");
+        }
+        if (scopes.contains(Scope.DELIVER)) {
+            json.writeString("streams");
+        }
+        json.writeEndArray();
     }
 
     public Caller withLimits(Limits ofProject, Limits ofToken) {
@@ -107,16 +124,19 @@ public record Caller(
     }
 
     /**
-     * Refuses a viewer link, which may not see other records.
+     * Refuses a viewer link.
      *
      * @throws ProblemException {@code forbidden}
      */
-    public void requireWholeFeed() {
-        if (view != null) {
+    public void requireNoLink() {
+        if (isLink()) {
             throw new ProblemException(
-                    ProblemType.FORBIDDEN,
-                    "This link shows some records of the feed, and this operation would show others.");
+                    ProblemType.FORBIDDEN, "Links cannot call this operation: it would show more than their records.");
         }
+    }
+
+    public boolean isLink() {
+        return scopes.contains(Scope.VIEW) || scopes.contains(Scope.BROWSE);
     }
 
     public boolean mayComeFrom(String address) {

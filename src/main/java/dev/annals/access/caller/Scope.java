@@ -25,8 +25,14 @@ public enum Scope {
     LINK,
     /** Streams and alerts. */
     STREAM,
-    /** Reading {@link Caller#view}: the only scope of a viewer link. */
+    /** A viewer link reads {@link Caller#view}. */
     VIEW,
+    /** A viewer link reads a whole project. */
+    BROWSE,
+    /** A viewer link exports what it reads. */
+    EXPORT,
+    /** A viewer link manages streams, to public addresses. */
+    DELIVER,
     /** Reading the administration's feed, projects and tokens. */
     AUDIT,
     /** Includes {@link #AUDIT}. */
@@ -43,7 +49,20 @@ public enum Scope {
 
     /** Those of tokens and grants. */
     public static Stream<Scope> granted() {
-        return Arrays.stream(values()).filter(scope -> scope != VIEW);
+        return Arrays.stream(values()).filter(scope -> !scope.isOfLink());
+    }
+
+    public boolean isOfLink() {
+        return ofTokens() != this;
+    }
+
+    /** The scope with which other tokens do what a link does. */
+    public Scope ofTokens() {
+        return switch (this) {
+            case VIEW, BROWSE, EXPORT -> READ;
+            case DELIVER -> STREAM;
+            default -> this;
+        };
     }
 
     public static Optional<Scope> of(String text) {
@@ -63,7 +82,7 @@ public enum Scope {
             Scope scope = value.get(i).isTextual()
                     ? Scope.of(value.get(i).textValue()).orElse(null)
                     : null;
-            if (scope == null || scope == Scope.VIEW || !scopes.add(scope)) {
+            if (scope == null || scope.isOfLink() || !scopes.add(scope)) {
                 fields.wrong("scopes/" + i, "It must be one of " + names() + ", each once.");
             }
         }

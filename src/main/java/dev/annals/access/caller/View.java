@@ -12,7 +12,7 @@ public record View(@Nullable String actorId, @Nullable String subjectId) {
 
     public View {
         if (actorId == null && subjectId == null) {
-            throw new IllegalArgumentException("a link without a filter would show everything");
+            throw new IllegalArgumentException("the view of a whole project is null");
         }
     }
 

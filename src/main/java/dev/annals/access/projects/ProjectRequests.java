@@ -2,14 +2,19 @@ package dev.annals.access.projects;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.access.caller.AddressRange;
+import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Scope;
 import dev.annals.kernel.http.JsonBody;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
 import dev.annals.kernel.http.RequestFields;
 import dev.annals.kernel.http.Timestamps;
 import java.nio.charset.StandardCharsets;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -20,6 +25,8 @@ final class ProjectRequests {
 
     private static final String RETENTION_DAYS = "retention_days";
     private static final String ARCHIVE_REQUIRED = "archive_required";
+    private static final String WHOLE_PROJECT = "whole_project";
+    private static final String CAPABILITIES = "capabilities";
     private static final int MAX_RETENTION_DAYS = 36_500;
     private static final int MAX_ADDRESSES = 16;
 
@@ -111,11 +118,12 @@ final class ProjectRequests {
     }
 
     /**
-     * {@code {"subject_id": "…", "actor_id": "…", "expires_in_seconds": 3600}}.
+     * {@code {"subject_id": "…", "actor_id": "…", "capabilities": ["read"], "expires_in_seconds": 3600}}, or {@code "whole_project":
+     * true} in place of the ids.
      *
-     * @param filter the records that it shows, as JSON
+     * @param filter the records that it shows, as JSON; null for a whole project
      */
-    record NewLink(String filter, int seconds) {
+    record NewLink(Set<Scope> scopes, @Nullable String filter, int seconds) {
 
         private static final int DEFAULT_SECONDS = 3_600;
         private static final int LEAST_SECONDS = 60;
@@ -123,14 +131,20 @@ final class ProjectRequests {
         private static final int MAX_ID = 1_024;
 
         static NewLink read(byte[] body) {
-            RequestFields fields = new RequestFields(body, Set.of("subject_id", "actor_id", "expires_in_seconds"));
+            RequestFields fields = new RequestFields(
+                    body, Set.of("subject_id", "actor_id", WHOLE_PROJECT, CAPABILITIES, "expires_in_seconds"));
             String subject = id(fields, "subject_id");
             String actor = id(fields, "actor_id");
-            if (subject == null && actor == null) {
+            JsonNode whole = fields.get(WHOLE_PROJECT);
+            boolean isWhole = whole != null && whole.booleanValue();
+            if (whole != null && !whole.isBoolean()) {
+                fields.wrong(WHOLE_PROJECT, "It must be true or false.");
+            } else if (isWhole == (subject != null || actor != null)) {
                 fields.wrong(
-                        "subject_id",
-                        "It is missing, and so is actor_id: a link shows the records of one or the other.");
+                        isWhole ? WHOLE_PROJECT : "subject_id",
+                        "A link shows the records of subject_id, of actor_id or of both, or with whole_project all records.");
             }
+            Set<Scope> scopes = capabilities(fields, isWhole);
             JsonNode value = fields.get("expires_in_seconds");
             int seconds = value == null ? DEFAULT_SECONDS : value.isInt() ? value.intValue() : -1;
             if (seconds < LEAST_SECONDS || seconds > MOST_SECONDS) {
@@ -139,7 +153,51 @@ final class ProjectRequests {
                         "It must be a whole number from " + LEAST_SECONDS + " to " + MOST_SECONDS + ".");
             }
             fields.requireValid();
-            return new NewLink(filter(subject, actor), seconds);
+            return new NewLink(scopes, isWhole ? null : filter(subject, actor), seconds);
+        }
+
+        /** A link to some records exports them unless it is asked for less. */
+        private static Set<Scope> capabilities(RequestFields fields, boolean isWhole) {
+            Set<Scope> scopes = EnumSet.of(isWhole ? Scope.BROWSE : Scope.VIEW);
+            JsonNode value = fields.get(CAPABILITIES);
+            if (value == null) {
+                if (!isWhole) {
+                    scopes.add(Scope.EXPORT);
+                }
+                return scopes;
+            }
+            List<String> known = isWhole ? List.of("read", "export", "streams") : List.of("read", "export");
+            Set<String> named = new HashSet<>();
+            value.forEach(one -> named.add(one.asText()));
+            if (!value.isArray()
+                    || named.size() != value.size()
+                    || !named.contains("read")
+                    || !known.containsAll(named)) {
+                fields.wrong(CAPABILITIES, "It must be an array of \"read\" and any of " + known + ", each once.");
+            }
+            if (named.contains("export")) {
+                scopes.add(Scope.EXPORT);
+            }
+            if (named.contains("streams")) {
+                scopes.add(Scope.DELIVER);
+            }
+            return scopes;
+        }
+
+        /**
+         * A link for a whole project does no more than the token that makes it.
+         *
+         * @throws ProblemException {@code forbidden}
+         */
+        void requireMaker(Caller caller) {
+            for (Scope scope : scopes) {
+                if ((scope == Scope.BROWSE || scope == Scope.DELIVER) && !caller.may(scope.ofTokens())) {
+                    throw new ProblemException(
+                            ProblemType.FORBIDDEN,
+                            "This link needs a token with the scopes \"link\" and \""
+                                    + scope.ofTokens().text() + "\".");
+                }
+            }
         }
 
         private static @Nullable String id(RequestFields fields, String name) {

@@ -30,6 +30,7 @@ import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -81,9 +82,16 @@ public class Projects {
     public record ViewerLink(
             String token,
             UUID id,
+            UUID projectId,
+            Set<Scope> scopes,
             @Nullable String subjectId,
             @Nullable String actorId,
-            OffsetDateTime expiresAt) {}
+            OffsetDateTime expiresAt) {
+
+        public boolean isForWholeProject() {
+            return scopes.contains(Scope.BROWSE);
+        }
+    }
 
     /** Shown only once. */
     record NewToken(IssuedToken issued, String token) {}
@@ -226,6 +234,7 @@ public class Projects {
 
     public Uni<ViewerLink> link(Caller caller, byte[] request, Actor actor) {
         ProjectRequests.NewLink asked = ProjectRequests.NewLink.read(request);
+        asked.requireMaker(caller);
         String token = TokenText.draw(random);
         UUID id = guids.next();
         return run(
@@ -233,13 +242,22 @@ public class Projects {
                                 .bind("project_id", caller.projectId())
                                 .bind("id", id)
                                 .bind("token_hash", TokenHash.of(token).buffer())
+                                .bind(
+                                        "scopes",
+                                        asked.scopes().stream().map(Scope::text).toArray(String[]::new))
                                 .bind("filter", asked.filter())
                                 .bind("seconds", asked.seconds()),
                         actor)
                 .invoke(made -> tokens.issued(TokenHash.of(token)))
                 .chain(() -> token(caller.projectId(), id))
                 .map(issued -> new ViewerLink(
-                        token, id, issued.subjectId(), issued.actorId(), Objects.requireNonNull(issued.expiresAt())));
+                        token,
+                        id,
+                        caller.projectId(),
+                        asked.scopes(),
+                        issued.subjectId(),
+                        issued.actorId(),
+                        Objects.requireNonNull(issued.expiresAt())));
     }
 
     /** The old token ends after the overlap. */

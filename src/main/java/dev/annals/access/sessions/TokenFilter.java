@@ -177,14 +177,14 @@ public class TokenFilter {
                     ProblemType.FORBIDDEN, "This token may not be used from this address. Ask the administrator.");
         }
         if (scope == null) {
-            caller.requireWholeFeed();
+            caller.requireNoLink();
             return;
         }
         if (!caller.may(scope)) {
             throw new ProblemException(
                     ProblemType.FORBIDDEN,
-                    "This operation needs a token with the scope \"" + (scope == Scope.VIEW ? Scope.READ : scope).text()
-                            + "\".");
+                    "This operation needs a token with the scope \""
+                            + scope.ofTokens().text() + "\".");
         }
         if (caller.closed() && (scope == Scope.WRITE || scope == Scope.SEQUENCE)) {
             throw Caller.projectClosed();

@@ -103,7 +103,7 @@ public class FeedResource {
         Long proof = FeedQuery.readProof(uri.getQueryParameters());
         if (proof != null) {
             // A proof covers whole pages, and so shows records that a link's view hides.
-            caller.requireWholeFeed();
+            caller.requireNoLink();
             return answers.within(
                     projectId,
                     query.memory(),

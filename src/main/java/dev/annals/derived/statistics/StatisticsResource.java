@@ -63,7 +63,7 @@ public class StatisticsResource {
     }
 
     @GET
-    @Requires(Scope.READ)
+    @Requires(Scope.BROWSE)
     public Uni<Response> countProjectLogs(
             @Context HttpServerRequest http, @Context UriInfo uri, @Context ContainerRequestContext request) {
         UUID projectId = Caller.of(request).projectId();

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param projectId the project of the feed; the owner for a stream as a whole
  * @param url without a secret
+ * @param onlyPublic whether it may deliver to public addresses alone, because a link defined it
  * @param secret encrypted; null if the sink has none
  * @param filter a JSON object: filters by their names
  * @param deadLetters whether the stream skips a record that the sink refuses for good; otherwise it stops there
@@ -27,6 +28,7 @@ record NamedStream(
         boolean allProjects,
         SinkType sinkType,
         String url,
+        boolean onlyPublic,
         byte @Nullable [] secret,
         StreamFormat format,
         String filter,
@@ -74,6 +76,7 @@ record NamedStream(
                 row.getBoolean("all_projects"),
                 SinkType.of(row.getString("sink_type")).orElseThrow(),
                 row.getString("url"),
+                row.getBoolean("only_public"),
                 row.getBuffer("secret") == null ? null : row.getBuffer("secret").getBytes(),
                 StreamFormat.of(row.getString("format")).orElseThrow(),
                 row.getString("filter"),

@@ -16,6 +16,7 @@ class SinkFactory {
     private static final int IDLE_SECONDS = 30;
 
     private final Targets targets;
+    private final Targets publicTargets;
     private final SinkSecrets secrets;
     private final DeliveryConfig config;
     private final Checkpoints checkpoints;
@@ -23,6 +24,7 @@ class SinkFactory {
     private final SinkLoops loops;
     private final HttpClient client;
     private final HttpExchange http;
+    private final HttpExchange publicHttp;
     private final WorkerExecutor syslogWorkers;
 
     SinkFactory(
@@ -33,6 +35,7 @@ class SinkFactory {
             Vertx vertx,
             SinkLoops loops) {
         this.targets = targets;
+        this.publicTargets = targets.onlyPublic();
         this.secrets = secrets;
         this.config = config;
         this.checkpoints = checkpoints;
@@ -46,6 +49,7 @@ class SinkFactory {
                         .setKeepAliveTimeout(IDLE_SECONDS)
                         .setConnectTimeout((int) config.timeout().toMillis()));
         this.http = new HttpExchange(targets, client, config.timeout());
+        this.publicHttp = new HttpExchange(publicTargets, client, config.timeout());
         this.syslogWorkers = vertx.createSharedWorkerExecutor("syslog-sink", config.concurrent());
     }
 
@@ -61,13 +65,15 @@ class SinkFactory {
      */
     Sink open(NamedStream stream) {
         String secret = stream.secret() == null ? "" : secrets.decrypt(stream.ownerId(), stream.id(), stream.secret());
+        Targets allowed = stream.onlyPublic() ? publicTargets : targets;
+        HttpExchange exchange = stream.onlyPublic() ? publicHttp : http;
         return switch (stream.sinkType()) {
-            case WEBHOOK -> new WebhookSink(stream, secret, http);
-            case POSTGRESQL -> new PostgresSink(stream, secret, targets, loops.vertx(), config.timeout());
-            case OTLP -> new OtlpSink(stream, secret, http);
-            case KAFKA -> new KafkaSink(stream, secret, targets, vertx, config);
-            case S3 -> new S3Sink(stream, secret, http, checkpoints, vertx, config.timeout());
-            case SYSLOG -> new SyslogSink(stream, targets, syslogWorkers, config.timeout());
+            case WEBHOOK -> new WebhookSink(stream, secret, exchange);
+            case POSTGRESQL -> new PostgresSink(stream, secret, allowed, loops.vertx(), config.timeout());
+            case OTLP -> new OtlpSink(stream, secret, exchange);
+            case KAFKA -> new KafkaSink(stream, secret, allowed, vertx, config);
+            case S3 -> new S3Sink(stream, secret, exchange, checkpoints, vertx, config.timeout());
+            case SYSLOG -> new SyslogSink(stream, allowed, syslogWorkers, config.timeout());
         };
     }
 }

@@ -67,7 +67,7 @@ public class StreamResource {
     }
 
     @GET
-    @Requires(Scope.STREAM)
+    @Requires(Scope.DELIVER)
     public Uni<Response> listStreams(@Context ContainerRequestContext request) {
         return streams.list(Caller.of(request).projectId())
                 .map(found -> JsonBody.answer("streams", SIZE, found, NamedStream::write));
@@ -76,15 +76,15 @@ public class StreamResource {
     @PUT
     @Path("/{name}")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Scope.STREAM)
+    @Requires(Scope.DELIVER)
     public Uni<Response> setStream(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
-        UUID projectId = Caller.of(request).projectId();
+        Caller caller = Caller.of(request);
         return bodies.readCommand(
                         http,
-                        projectId,
-                        body -> streams.set(projectId, name, StreamRequest.read(body), Actor.of(request)))
+                        caller.projectId(),
+                        body -> streams.set(caller, name, StreamRequest.read(body), Actor.of(request)))
                 .map(defined -> JsonBody.answer(
                         defined.created() ? Response.Status.CREATED : Response.Status.OK,
                         SIZE,
@@ -93,7 +93,7 @@ public class StreamResource {
 
     @GET
     @Path("/{name}")
-    @Requires(Scope.STREAM)
+    @Requires(Scope.DELIVER)
     public Uni<Response> getStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.find(Caller.of(request).projectId(), name).map(StreamResource::answer);
@@ -101,7 +101,7 @@ public class StreamResource {
 
     @DELETE
     @Path("/{name}")
-    @Requires(Scope.STREAM)
+    @Requires(Scope.DELIVER)
     public Uni<Response> deleteStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.delete(Caller.of(request).projectId(), name, Actor.of(request))
@@ -110,7 +110,7 @@ public class StreamResource {
 
     @POST
     @Path("/{name}/pause")
-    @Requires(Scope.STREAM)
+    @Requires(Scope.DELIVER)
     public Uni<Response> pauseStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.pause(Caller.of(request).projectId(), name, Actor.of(request))
@@ -119,7 +119,7 @@ public class StreamResource {
 
     @POST
     @Path("/{name}/resume")
-    @Requires(Scope.STREAM)
+    @Requires(Scope.DELIVER)
     public Uni<Response> resumeStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.resume(Caller.of(request).projectId(), name, Actor.of(request))
@@ -129,7 +129,7 @@ public class StreamResource {
     @POST
     @Path("/{name}/rewind")
     @Consumes(MediaType.APPLICATION_JSON)
-    @Requires(Scope.STREAM)
+    @Requires(Scope.DELIVER)
     public Uni<Response> rewindStream(
             @PathParam("name") String name, @Context HttpServerRequest http, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
@@ -144,7 +144,7 @@ public class StreamResource {
     /** Sends the next record to the sink, or nothing if none waits, and shows the sink's answer. */
     @POST
     @Path("/{name}/test")
-    @Requires(Scope.STREAM)
+    @Requires(Scope.DELIVER)
     public Uni<Response> testStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
         return streams.find(Caller.of(request).projectId(), name).chain(stream -> tests.run(() -> test(stream)));
@@ -204,7 +204,7 @@ public class StreamResource {
     /** In the order of the feed. */
     @GET
     @Path("/{name}/dead-letters")
-    @Requires(Scope.STREAM)
+    @Requires(Scope.DELIVER)
     public Uni<Response> listDeadLetters(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
@@ -220,7 +220,7 @@ public class StreamResource {
     /** Ordered by project id. */
     @GET
     @Path("/{name}/feeds")
-    @Requires(Scope.STREAM)
+    @Requires(Scope.DELIVER)
     public Uni<Response> listStreamFeeds(
             @PathParam("name") String name, @Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);

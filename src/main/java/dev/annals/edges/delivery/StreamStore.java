@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.access.caller.Actor;
+import dev.annals.access.caller.Caller;
 import dev.annals.core.feed.Cursor;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.query.Filter;
@@ -109,8 +110,9 @@ class StreamStore {
      *
      * @return fails with {@code invalid-body}, {@code no-streams-key} or {@code too-many-streams}
      */
-    Uni<Defined> set(UUID projectId, String name, StreamRequest asked, Actor actor) {
-        return reachable(asked)
+    Uni<Defined> set(Caller caller, String name, StreamRequest asked, Actor actor) {
+        UUID projectId = caller.projectId();
+        return reachable(asked, caller.isLink() ? targets.onlyPublic() : targets)
                 .chain(() -> Uni.createFrom()
                         .deferred(() -> find(projectId, name, 1)
                                 .chain(found -> set(
@@ -126,11 +128,11 @@ class StreamStore {
     }
 
     /** Refuses a forbidden host at once. Each delivery checks again, and a name that cannot be resolved now is accepted. */
-    private Uni<Void> reachable(StreamRequest asked) {
+    private Uni<Void> reachable(StreamRequest asked, Targets allowed) {
         return lookUps.run(() -> Multi.createFrom()
                         .iterable(asked.sinkType().hosts(asked.url()))
                         .onItem()
-                        .transformToUniAndConcatenate(targets::resolve)
+                        .transformToUniAndConcatenate(allowed::resolve)
                         .collect()
                         .last())
                 .replaceWithVoid()

@@ -51,6 +51,7 @@ class Targets {
     private final List<AddressRange> networks = new ArrayList<>();
     private final List<String> names = new ArrayList<>();
     private final boolean anyPublic;
+    private final boolean onlyPublic;
     private final Resolver resolver;
     private final Vertx vertx;
 
@@ -75,12 +76,27 @@ class Targets {
     }
 
     Targets(List<String> allowed, Resolver resolver, Vertx vertx) {
+        this.onlyPublic = false;
         this.resolver = resolver;
         this.vertx = vertx;
         this.anyPublic = allowed.isEmpty() || allowed.contains("*");
         for (String entry : allowed) {
             AddressRange.parse(entry).ifPresentOrElse(networks::add, () -> names.add(entry.toLowerCase(Locale.ROOT)));
         }
+    }
+
+    private Targets(Targets targets) {
+        this.onlyPublic = true;
+        this.resolver = targets.resolver;
+        this.vertx = targets.vertx;
+        this.anyPublic = targets.anyPublic;
+        this.names.addAll(targets.names);
+        this.networks.addAll(targets.networks);
+    }
+
+    /** Without the private addresses that the settings name for the operator's own streams. */
+    Targets onlyPublic() {
+        return new Targets(this);
     }
 
     /**
@@ -135,7 +151,7 @@ class Targets {
     /** Whether the settings name the address, or a network that contains it. */
     boolean isNamed(InetAddress address) {
         String text = NetUtil.toAddressString(address);
-        return networks.stream().anyMatch(network -> network.contains(text));
+        return (!onlyPublic || isPublic(address)) && networks.stream().anyMatch(network -> network.contains(text));
     }
 
     private boolean isNamed(String host) {

@@ -70,7 +70,7 @@ public class ExportResource {
     @GET
     @Path("/export")
     @Produces({ExportFormat.LINES, ExportFormat.CSV_TYPE})
-    @Requires(Scope.VIEW)
+    @Requires(Scope.EXPORT)
     public Uni<Response> exportProjectLogs(
             @Context RoutingContext routing, @Context UriInfo uri, @Context ContainerRequestContext request) {
         Caller caller = Caller.of(request);

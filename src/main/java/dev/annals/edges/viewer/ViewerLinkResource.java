@@ -22,7 +22,7 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.List;
 
-/** {@code POST /v1/viewer-links}: links with which an application shows its customers their own records. */
+/** {@code POST /v1/viewer-links}: links with which an application shows its customers records, or a project of their own. */
 @Path("/v1/viewer-links")
 @Produces(MediaType.APPLICATION_JSON)
 public class ViewerLinkResource {
@@ -57,10 +57,14 @@ public class ViewerLinkResource {
     private static Response answer(Projects.ViewerLink link, String viewer) {
         return JsonBody.answer(Response.Status.CREATED, SIZE, json -> {
             json.writeStartObject();
-            json.writeStringField("url", viewer + "#token=" + link.token());
+            // The page's headers depend on the project, and no server sees the fragment.
+            String project = link.isForWholeProject() ? "?project=" + link.projectId() : "";
+            json.writeStringField("url", viewer + project + "#token=" + link.token());
             json.writeStringField("id", link.id().toString());
             json.writeStringField("subject_id", link.subjectId());
             json.writeStringField("actor_id", link.actorId());
+            json.writeBooleanField("whole_project", link.isForWholeProject());
+            Caller.writeCapabilities(json, link.scopes());
             json.writeStringField("expires_at", link.expiresAt().toInstant().toString());
             json.writeEndObject();
         });

@@ -40,6 +40,12 @@ class AdministrationTest {
                 .formatted(project, token, token, scopes);
     }
 
+    /** @param filter in SQL */
+    private static String link(UUID project, UUID id, String scopes, String filter, int seconds, UUID maker) {
+        return "select annals.issue_link('%s', '%s', sha256('%s'), '{%s}', %s, %d, '%s')"
+                .formatted(project, id, id, scopes, filter, seconds, maker);
+    }
+
     private static String grant(UUID project, UUID id, String scopes) {
         return "select annals.grant_identity('%s', '%s', 'https://i', 'groups', 'g', '{%s}', null, '{\"streams\": 1}')"
                 .formatted(project, id, scopes);
@@ -335,23 +341,38 @@ class AdministrationTest {
         UUID other = schema.insertProject();
         UUID maker = UUID.randomUUID();
         UUID reader = UUID.randomUUID();
-        schema.run(issue(project, maker, "link"), issue(project, reader, "read,write,sequence,redact"));
-        String link = "select annals.issue_link('%s', '%s', sha256('%s'), '%s', %d, '%s')";
+        UUID browser = UUID.randomUUID();
+        schema.run(
+                issue(project, maker, "link"),
+                issue(project, reader, "read,write,sequence,redact"),
+                issue(project, browser, "link,read"));
         UUID made = UUID.randomUUID();
-        schema.run(link.formatted(project, made, made, "{\"subject_id\": \"s\"}", 86_400, maker));
+        String subject = "'{\"subject_id\": \"s\"}'";
+        schema.run(
+                link(project, made, "view", subject, 86_400, maker),
+                link(project, UUID.randomUUID(), "browse,export", "null", 60, browser));
         for (String refused : List.of(
-                link.formatted(project, UUID.randomUUID(), "x", "{\"subject_id\": \"s\"}", 60, reader),
-                link.formatted(project, UUID.randomUUID(), "x", "{\"subject_id\": \"s\"}", 60, made),
-                link.formatted(other, UUID.randomUUID(), "x", "{\"subject_id\": \"s\"}", 60, maker),
-                link.formatted(project, UUID.randomUUID(), "x", "{\"subject_id\": \"s\"}", 60, UUID.randomUUID()),
-                link.formatted(project, UUID.randomUUID(), "x", "{\"subject_id\": \"s\"}", 86_401, maker),
-                link.formatted(project, UUID.randomUUID(), "x", "{}", 60, maker),
-                link.formatted(project, UUID.randomUUID(), "x", "[]", 60, maker),
-                link.formatted(project, UUID.randomUUID(), "x", "{\"subject_id\": 1}", 60, maker),
-                link.formatted(project, UUID.randomUUID(), "x", "{\"subject_id\": null}", 60, maker),
-                link.formatted(project, UUID.randomUUID(), "x", "{\"subject_id\": \"\"}", 60, maker),
-                link.formatted(project, UUID.randomUUID(), "x", "{\"action\": \"a\"}", 60, maker),
+                link(project, UUID.randomUUID(), "view", subject, 60, reader),
+                link(project, UUID.randomUUID(), "view", subject, 60, made),
+                link(other, UUID.randomUUID(), "view", subject, 60, maker),
+                link(project, UUID.randomUUID(), "view", subject, 60, UUID.randomUUID()),
+                link(project, UUID.randomUUID(), "view", subject, 86_401, maker),
+                link(project, UUID.randomUUID(), "view", "'{}'", 60, maker),
+                link(project, UUID.randomUUID(), "view", "'[]'", 60, maker),
+                link(project, UUID.randomUUID(), "view", "'{\"subject_id\": 1}'", 60, maker),
+                link(project, UUID.randomUUID(), "view", "'{\"subject_id\": null}'", 60, maker),
+                link(project, UUID.randomUUID(), "view", "'{\"subject_id\": \"\"}'", 60, maker),
+                link(project, UUID.randomUUID(), "view", "'{\"action\": \"a\"}'", 60, maker),
+                link(project, UUID.randomUUID(), "view", "null", 60, browser),
+                link(project, UUID.randomUUID(), "view,deliver", subject, 60, browser),
+                link(project, UUID.randomUUID(), "browse", subject, 60, browser),
+                link(project, UUID.randomUUID(), "browse", "null", 60, maker),
+                link(project, UUID.randomUUID(), "browse,deliver", "null", 60, browser),
+                link(project, UUID.randomUUID(), "browse,read", "null", 60, browser),
+                link(project, UUID.randomUUID(), "read", "null", 60, browser),
                 issue(project, UUID.randomUUID(), "view"),
+                issue(project, UUID.randomUUID(), "browse"),
+                issue(project, UUID.randomUUID(), "export"),
                 issue(project, UUID.randomUUID(), "view,read"))) {
             assertThatThrownBy(() -> schema.run(refused))
                     .as(refused)
@@ -473,7 +494,7 @@ class AdministrationTest {
             case 12 -> {
                 tokens.add(other);
                 yield """
-                        select annals.issue_link(project_id, '%s', sha256('%s'), '{"actor_id": "%d"}', %d, id)
+                        select annals.issue_link(project_id, '%s', sha256('%s'), '{view}', '{"actor_id": "%d"}', %d, id)
                         from annals.access_token where id = '%s'
                         """.formatted(other, other, random.nextInt(3), random.nextInt(2), token);
             }

@@ -188,6 +188,6 @@ class RequestLineTest {
             return "any token";
         }
         Scope scope = requires.value()[0];
-        return (scope == Scope.VIEW ? Scope.READ : scope).text();
+        return scope.ofTokens().text();
     }
 }

@@ -59,6 +59,7 @@ class SyslogSinkTest {
                 false,
                 SinkType.SYSLOG,
                 url,
+                false,
                 null,
                 format,
                 "{}",

@@ -55,6 +55,20 @@ class TargetsTest {
                 .hasMessageContaining("ANNALS_STREAMS_ALLOWED_HOSTS");
     }
 
+    @Test
+    void theStreamsOfLinksDoNotGoToThePrivateAddressesThatTheSettingsName() {
+        Targets settings =
+                new Targets(List.of("127.0.0.1", "10.0.0.0/8", "93.184.216.0/24"), TargetsTest::addresses, VERTX);
+        for (String host : List.of("127.0.0.1", "inside.example.org", "loop.example.org")) {
+            assertThat(settings.resolve(host).await().indefinitely()).isNotNull();
+            assertThatThrownBy(() -> settings.onlyPublic().resolve(host).await().indefinitely())
+                    .as(host)
+                    .isInstanceOf(Targets.RefusedTargetException.class);
+        }
+        assertThat(settings.onlyPublic().resolve("mixed.example.org").await().indefinitely())
+                .isEqualTo(settings.resolve("hooks.example.org").await().indefinitely());
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -2,6 +2,7 @@ package dev.annals.edges.viewer;
 
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasSize;
 
@@ -80,7 +81,7 @@ class ViewerLinkTest extends ProjectTest {
 
     private String link(String body) {
         String url = make(body).then().statusCode(201).extract().path("url");
-        assertThat(url).contains("/#token=annals_");
+        assertThat(url).contains("#token=annals_");
         return url.substring(url.indexOf("#token=") + 7);
     }
 
@@ -177,13 +178,38 @@ class ViewerLinkTest extends ProjectTest {
                     .then()
                     .statusCode(204);
             Await.until("the link has ended", () -> with(link).get(LOGS).statusCode() == 401);
-            Await.until("the stream has ended", () -> {
-                try {
-                    return events.readLine() == null;
-                } catch (java.io.IOException cutOff) {
-                    return true;
-                }
-            });
+            Await.until("the stream has ended", () -> hasEnded(events));
+        }
+    }
+
+    @Test
+    void theStreamOfALinkToAProjectEndsWhenTheLinkIsRevoked() throws Exception {
+        maker = log.newToken(project.id(), "link", "read");
+        Response made = make("{\"whole_project\": true}");
+        String link = made.<String>path("url").replaceAll(".*#token=", "");
+        HttpResponse<InputStream> stream = HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(service.resolve(LOGS + "/stream"))
+                                .header("Authorization", "Bearer " + link)
+                                .header("Accept", "text/event-stream")
+                                .build(),
+                        HttpResponse.BodyHandlers.ofInputStream());
+        try (BufferedReader events = new BufferedReader(new InputStreamReader(stream.body(), StandardCharsets.UTF_8))) {
+            assertThat(readTo(events, "\"sequence_id\":6")).contains(SECRET);
+            with(AuditLogFixture.ADMIN_TOKEN)
+                    .delete("/v1/projects/" + project.id() + "/tokens/" + made.path("id"))
+                    .then()
+                    .statusCode(204);
+            Await.until("the stream has ended", () -> hasEnded(events));
+            assertThat(with(link).get(LOGS).statusCode()).isEqualTo(401);
+        }
+    }
+
+    private static boolean hasEnded(BufferedReader events) {
+        try {
+            return events.readLine() == null;
+        } catch (java.io.IOException cutOff) {
+            return true;
         }
     }
 
@@ -231,10 +257,100 @@ class ViewerLinkTest extends ProjectTest {
                 .statusCode(403);
     }
 
+    @Test
+    void aLinkToAProjectReadsAllOfItAndDoesWhatItsCapabilitiesSay() {
+        maker = log.newToken(project.id(), "link", "read", "stream");
+        for (String capabilities : List.of("read", "read, export", "read, streams", "export, streams, read")) {
+            String link = link("{\"whole_project\": true, \"capabilities\": [\"%s\"]}"
+                    .formatted(capabilities.replace(", ", "\", \"")));
+            with(link).get(LOGS).then().statusCode(200).body("results", hasSize(6));
+            with(link).get(LOGS + "/" + foreign).then().statusCode(200);
+            with(link)
+                    .get(LOGS + "/statistics?start=2026-01-01&end=2026-02-01&by=action")
+                    .then()
+                    .statusCode(200);
+            assertThat(with(link).get(LOGS + "/export").statusCode())
+                    .as(capabilities)
+                    .isEqualTo(capabilities.contains("export") ? 200 : 403);
+            assertThat(with(link).get("/v1/streams").statusCode())
+                    .as(capabilities)
+                    .isEqualTo(capabilities.contains("streams") ? 200 : 403);
+            assertThat(with(link).get("/v1/alerts").statusCode()).isEqualTo(403);
+        }
+        make("{\"whole_project\": true}")
+                .then()
+                .statusCode(201)
+                .body("capabilities", equalTo(List.of("read")))
+                .body("whole_project", equalTo(true))
+                .body("url", containsString("/?project=" + project.id() + "#token=annals_"));
+    }
+
+    @Test
+    void aLinkToAProjectDoesNoMoreThanTheTokenThatMakesIt() {
+        String all = "{\"whole_project\": true, \"capabilities\": [\"read\", \"streams\"]}";
+        assertThat(make("{\"whole_project\": true}").statusCode()).isEqualTo(403);
+        maker = log.newToken(project.id(), "link", "read");
+        assertThat(make("{\"whole_project\": true}").statusCode()).isEqualTo(201);
+        assertThat(make(all).statusCode()).isEqualTo(403);
+        maker = log.newToken(project.id(), "link", "stream");
+        assertThat(make(all).statusCode()).isEqualTo(403);
+        maker = link("{\"subject_id\": \"c-1\"}");
+        assertThat(make(all).statusCode()).isEqualTo(403);
+    }
+
+    /** The tests' service allows its operator's streams to 127.0.0.1. */
+    @Test
+    void aStreamOfALinkGoesToPublicAddressesAloneAlsoWhereTheOperatorsMayBePrivate() throws Exception {
+        maker = log.newToken(project.id(), "link", "read", "stream");
+        String link = link("{\"whole_project\": true, \"capabilities\": [\"read\", \"streams\"]}");
+        for (String url : List.of(
+                "http://127.0.0.1:9/",
+                "https://127.0.0.1/",
+                "https://localhost/",
+                "https://[::1]/",
+                "https://10.0.0.1/",
+                "https://169.254.169.254/latest/meta-data/",
+                "https://[::ffff:127.0.0.1]/",
+                "https://2130706433/")) {
+            assertThat(stream(link, url).statusCode()).as(url).isEqualTo(422);
+        }
+        assertThat(stream(maker, "http://127.0.0.1:9/").statusCode()).isEqualTo(201);
+        assertThat(log.number(onlyPublic())).isZero();
+        with(link).post("/v1/streams/s/resume").then().statusCode(200);
+        assertThat(stream(link, "http://127.0.0.1:9/").statusCode()).isEqualTo(422);
+        assertThat(stream(link, "https://sink.invalid/").statusCode()).isEqualTo(200);
+        assertThat(log.number(onlyPublic())).isEqualTo(1);
+        with(link).post("/v1/streams/s/test").then().statusCode(200).body("outcome", equalTo("failed"));
+        with(link).get("/v1/streams").then().body("streams", hasSize(1));
+        with(link).delete("/v1/streams/s").then().statusCode(204);
+    }
+
+    private String onlyPublic() {
+        return "select count(*) from annals.stream where only_public and project_id = '" + project.id() + "'";
+    }
+
+    private static Response stream(String token, String url) {
+        return with(token)
+                .contentType("application/json")
+                .body("{\"sink\": {\"type\": \"webhook\", \"url\": \"" + url + "\", \"secret\": \"whsec_"
+                        + "A".repeat(32) + "\"}, \"start\": \"9000-01-01\"}")
+                .put("/v1/streams/s");
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
                 "{}",
+                "{\"whole_project\": false}",
+                "{\"whole_project\": \"true\"}",
+                "{\"whole_project\": true, \"subject_id\": \"a\"}",
+                "{\"whole_project\": true, \"capabilities\": []}",
+                "{\"whole_project\": true, \"capabilities\": \"read\"}",
+                "{\"whole_project\": true, \"capabilities\": {\"a\": \"read\"}}",
+                "{\"whole_project\": true, \"capabilities\": [\"export\"]}",
+                "{\"whole_project\": true, \"capabilities\": [\"read\", \"read\"]}",
+                "{\"whole_project\": true, \"capabilities\": [\"read\", \"write\"]}",
+                "{\"subject_id\": \"a\", \"capabilities\": [\"read\", \"streams\"]}",
                 "{\"subject_id\": null}",
                 "{\"subject_id\": \"\"}",
                 "{\"subject_id\": \" \"}",

@@ -241,6 +241,25 @@ begin
   end if;
 end $$;
 
+-- Refuses records whose time is further ahead of the clock than their project allows.
+create or replace function annals.refuse_ahead(project_id uuid, record_ids uuid[], seconds_ahead bigint) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  ahead  record;
+begin
+  select r.id, r."timestamp" into ahead from annals.audit_record as r
+  where r.project_id = refuse_ahead.project_id and r.id = any (record_ids)
+    and r."timestamp" > clock_timestamp() + make_interval(secs => seconds_ahead)
+  limit 1;
+  if found then
+    raise check_violation using
+      message = format('record %s has the time %s, more than %s s ahead of the clock', ahead.id, ahead."timestamp", seconds_ahead),
+      constraint = 'audit_record_seconds_ahead', schema = 'annals', table = 'audit_record',
+      hint = 'Correct the clock of the writer.';
+  end if;
+end $$;
+
 -- Runs at commit, once an append. The lock of a feed is its project's row. Only the schema's owner may lock it, because only the owner
 -- may change it; any login could take an advisory lock.
 create or replace function annals.place_segment() returns trigger
@@ -251,6 +270,7 @@ declare
   append_size   integer := 1;
   project_name  text;
   is_sealed     boolean;
+  seconds_ahead bigint;
   head          bigint;
 begin
   if tg_table_name = 'append' then
@@ -286,7 +306,8 @@ begin
     unplaced := set_config('annals.unplaced_projects', '', true);
   end if;
   -- Foreign keys to the project lock its key only, and do not wait for this.
-  select name, closed_at is not null or name = 'annals' into project_name, is_sealed
+  select name, closed_at is not null or name = 'annals', (limits ->> 'seconds_ahead')::bigint
+    into project_name, is_sealed, seconds_ahead
     from annals.project where id = new.project_id for no key update;
   if not found then
     raise foreign_key_violation using
@@ -302,6 +323,13 @@ begin
   end if;
   if is_sealed then
     perform annals.refuse_sealed(new.project_id, project_name, to_jsonb(new) ->> 'action');
+  end if;
+  if seconds_ahead is not null then
+    if tg_table_name = 'append' then
+      perform annals.refuse_ahead(new.project_id, new.record_ids, seconds_ahead);
+    else
+      perform annals.refuse_ahead(new.project_id, array[new.id], seconds_ahead);
+    end if;
   end if;
 
   -- Two new statements. At READ COMMITTED their snapshot has every commit that held the lock before.

@@ -200,7 +200,8 @@ begin
   perform annals.record_change('annals.project.close', old_row, new_row, actor_token, address);
 end $$;
 
--- Sets all limits of a project. Each instance of the service applies them by itself; plain SQL has no such limits.
+-- Sets all limits of a project. Each instance of the service applies them by itself; of plain SQL, the database
+-- applies seconds_ahead alone.
 create or replace function annals.limit_project(
   project_id uuid, limits jsonb, actor_token uuid default null, address inet default inet_client_addr()) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp

@@ -45,6 +45,7 @@ return jsonb_typeof(limits) = 'object' and not exists (
       then value::numeric not between 1 and 1000000 or value::numeric % 1 <> 0
     when name = 'bytes_per_second' then value::numeric not between 1 and 1000000000 or value::numeric % 1 <> 0
     when name = any (array['streams', 'exports']) then value::numeric not between 0 and 1000000 or value::numeric % 1 <> 0
+    when name = 'seconds_ahead' then value::numeric not between 0 and 31536000 or value::numeric % 1 <> 0
     else true
   end);
 

@@ -12,7 +12,9 @@ public enum Limit {
     REQUESTS_PER_SECOND("requests", "requests", 1, 1_000_000),
     /** Open streams and waiting long polls. */
     STREAMS("streams", "concurrent-requests", 0, 1_000_000),
-    EXPORTS("exports", "concurrent-requests", 0, 1_000_000);
+    EXPORTS("exports", "concurrent-requests", 0, 1_000_000),
+    /** Of a record's time, before the service's clock. No amount is used up. */
+    SECONDS_AHEAD("seconds-ahead", "seconds", 0, 31_536_000);
 
     private final String noun;
     private final String unit;
@@ -52,6 +54,11 @@ public enum Limit {
     /** False for a number at a time. */
     boolean isRate() {
         return this != STREAMS && this != EXPORTS;
+    }
+
+    /** Whether callers use it up. */
+    boolean isQuota() {
+        return this != SECONDS_AHEAD;
     }
 
     static Optional<Limit> of(String text) {

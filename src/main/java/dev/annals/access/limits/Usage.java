@@ -217,10 +217,16 @@ public class Usage {
         List<String> left = new ArrayList<>();
         for (Policy policy : policies(caller, Limit.values())) {
             Limit limit = policy.key().limit();
+            if (!limit.isQuota()) {
+                continue;
+            }
             String unit = limit == Limit.REQUESTS_PER_SECOND ? "" : ";qu=\"" + limit.unit() + "\"";
             String window = limit.isRate() ? ";w=1" : "";
             quotas.add("\"" + policy.name() + "\";q=" + policy.value() + unit + window);
             left.add("\"" + policy.name() + "\";r=" + left(policy));
+        }
+        if (quotas.isEmpty()) {
+            return;
         }
         headers.accept("RateLimit-Policy", String.join(", ", quotas));
         headers.accept("RateLimit", String.join(", ", left));

@@ -1,13 +1,18 @@
 package dev.annals.core.append;
 
 import dev.annals.access.caller.Caller;
+import dev.annals.access.limits.Limit;
 import dev.annals.access.limits.Usage;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordEncoder;
+import dev.annals.core.record.RecordReader;
 import dev.annals.core.record.StoredRecord;
+import dev.annals.kernel.http.FieldError;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.Problem;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
 import dev.annals.kernel.http.RequestBodies;
 import dev.annals.kernel.http.RequestParameters;
 import io.micrometer.core.instrument.Counter;
@@ -22,6 +27,9 @@ import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -30,6 +38,7 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /** Appends the records of REST, CloudEvents and OTLP by one queue. */
 @Singleton
@@ -109,6 +118,7 @@ public class Appends {
         usage.requireRoom(caller);
         return bodies.read(http, form.type(), form.otherwise(), form.maxBytes(), caller.projectId(), body -> {
             List<AuditRecord> read = form.read().apply(body);
+            requireClock(caller, read, form.pointer());
             Distinct distinct = Distinct.of(read);
             long bytes = body.length + (long) read.size() * RECORD_OVERHEAD_BYTES;
             usage.append(caller, read.size(), body.length);
@@ -129,11 +139,55 @@ public class Appends {
      */
     public Uni<Map<Integer, Problem>> appendEach(Caller caller, String via, List<AuditRecord> records, long bytes) {
         List<Placed> all = new ArrayList<>(records.size());
-        for (AuditRecord record : records) {
-            all.add(new Placed(all.size(), record));
-        }
         Map<Integer, Problem> refused = new TreeMap<>();
+        for (int i = 0; i < records.size(); i++) {
+            FieldError ahead = ahead(caller, records.get(i), "");
+            if (ahead == null) {
+                all.add(new Placed(i, records.get(i)));
+            } else {
+                refused.put(i, isAhead("The record is of the future, so it was not stored.", List.of(ahead)));
+            }
+        }
         return appendEach(caller, via, all, bytes, refused).replaceWith(refused);
+    }
+
+    private static void requireClock(Caller caller, List<AuditRecord> records, IntFunction<String> pointer) {
+        List<FieldError> errors = new ArrayList<>();
+        for (int i = 0; i < records.size() && errors.size() < RecordReader.MAX_ERRORS && caller.isLimited(); i++) {
+            FieldError error = ahead(caller, records.get(i), pointer.apply(i));
+            if (error != null) {
+                errors.add(error);
+            }
+        }
+        if (!errors.isEmpty()) {
+            throw new ProblemException(
+                    isAhead("Records are of the future, so nothing was stored: errors names them.", errors));
+        }
+    }
+
+    static Problem isAhead(String detail, List<FieldError> errors) {
+        return Problem.of(ProblemType.INVALID_RECORD, detail).withErrors(errors);
+    }
+
+    /**
+     * The database checks the project's bound again, by its own clock and for plain SQL.
+     *
+     * @param pointer of the record
+     * @return null if the record's time is no further ahead than the project and the token may be
+     */
+    static @Nullable FieldError ahead(Caller caller, AuditRecord record, String pointer) {
+        long most = caller.isLimited() ? Usage.most(caller, Limit.SECONDS_AHEAD) : Long.MAX_VALUE;
+        if (most == Long.MAX_VALUE) {
+            return null;
+        }
+        OffsetDateTime now = OffsetDateTime.now(ZoneOffset.UTC);
+        return record.timestamp().isAfter(now.plusSeconds(most))
+                ? new FieldError(
+                        pointer + "/timestamp",
+                        "is " + Duration.between(now, record.timestamp()).toSeconds()
+                                + " seconds ahead of the service's clock, and may be at most " + most
+                                + ": correct the clock of the writer")
+                : null;
     }
 
     private record Placed(int index, AuditRecord record) {}

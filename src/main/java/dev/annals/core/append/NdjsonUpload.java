@@ -7,6 +7,7 @@ import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordReader;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.http.BodyParts;
+import dev.annals.kernel.http.FieldError;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.LineSplitter;
 import dev.annals.kernel.http.Problem;
@@ -153,6 +154,13 @@ final class NdjsonUpload {
     private void readLine(byte[] bytes, int from, int to) {
         try {
             AuditRecord record = reader.readLine(bytes, from, to);
+            FieldError ahead = Appends.ahead(caller.get(), record, "");
+            if (ahead != null) {
+                summary.refuse(
+                        lines.count(),
+                        Appends.isAhead("The record is of the future, so the line was not stored.", List.of(ahead)));
+                return;
+            }
             if (gathering.ids.contains(record.id())) {
                 // One append cannot have an id twice. In the next one, the record is compared with the stored one.
                 appendGathered();

@@ -32,6 +32,13 @@ final class LimitOptions {
     @Nullable
     Long exports;
 
+    @Option(
+            names = "--seconds-ahead",
+            paramLabel = "SECONDS",
+            description = "How far the time of a record may be ahead of the clock.")
+    @Nullable
+    Long secondsAhead;
+
     @Option(names = "--none", description = "No limits at all.")
     boolean none;
 
@@ -57,7 +64,8 @@ final class LimitOptions {
                 .put("bytes_per_second", bytesPerSecond)
                 .put("requests_per_second", requestsPerSecond)
                 .put("streams", streams)
-                .put("exports", exports);
+                .put("exports", exports)
+                .put("seconds_ahead", secondsAhead);
     }
 
     /** The limits of an answer on one line. */

@@ -19,6 +19,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -107,6 +108,40 @@ class LimitsTest extends ProjectTest {
                 .header("RateLimit", equalTo(null));
         TimeUnit.SECONDS.sleep(refused.jsonPath().getLong("retry_after"));
         append("{\"action\": \"e\"}").then().statusCode(201);
+    }
+
+    @Test
+    void aRecordThatIsTooFarAheadOfTheClockIsRefused() throws Exception {
+        String ahead = "{\"action\": \"a\", \"timestamp\": \"%s\"}"
+                .formatted(Instant.now().plusSeconds(7_200));
+        append(ahead).then().statusCode(201).header("RateLimit", equalTo(null));
+        limit("{\"seconds_ahead\": 60}");
+        append("{\"action\": \"a\"}", ahead)
+                .then()
+                .statusCode(422)
+                .header("RateLimit", equalTo(null))
+                .body("type", equalTo("urn:annals:problem:invalid-record"))
+                .body("errors[0].pointer", equalTo("/records/1/timestamp"))
+                .body(
+                        "errors[0].detail",
+                        matchesPattern("is 7\\d{3} seconds ahead of the service's clock, and may be at most 60: .*"))
+                .body("errors.size()", equalTo(1));
+        project.request()
+                .contentType("application/x-ndjson")
+                .body(("{\"action\": \"b\"}\n" + ahead + "\n{\"action\": \"c\"}\n").getBytes(StandardCharsets.UTF_8))
+                .post(LOGS + "/import")
+                .then()
+                .statusCode(200)
+                .body("stored", equalTo(2))
+                .body("refusals[0].line", equalTo(2))
+                .body("refusals[0].problem.errors[0].pointer", equalTo("/timestamp"));
+        append("{\"action\": \"d\", \"timestamp\": \"%s\"}"
+                        .formatted(Instant.now().plusSeconds(30)))
+                .then()
+                .statusCode(201);
+        limit("{}");
+        append(ahead).then().statusCode(201);
+        assertThat(log.checkFeed(project.id())).isEqualTo(5);
     }
 
     @Test

@@ -398,11 +398,32 @@ class AdministrationTest {
                 "{\"bytes_per_second\": 1000000001}",
                 "{\"streams\": -1}",
                 "{\"streams\": {}}",
+                "{\"seconds_ahead\": -1}",
+                "{\"seconds_ahead\": 31536001}",
                 "{\"other\": 1}")) {
             assertThatThrownBy(() -> schema.run("select annals.limit_project('" + project + "', '" + limits + "')"))
                     .as(limits)
                     .hasMessageContaining("project_limits");
         }
+    }
+
+    @Test
+    void theDatabaseRefusesRecordsThatAreTooFarAheadOfTheClock() throws Exception {
+        UUID project = schema.insertProject();
+        String insert = "insert into annals.audit_record (project_id, action, \"timestamp\")" + " select '" + project
+                + "', 'a', now() + interval '2 hours' * (n - %d) from generate_series(1, %d) as n";
+        schema.run(insert.formatted(1, 2));
+        schema.run("select annals.limit_project('" + project + "', '{\"seconds_ahead\": 60}')");
+        for (String refused : List.of(insert.formatted(0, 1), insert.formatted(1, 2), insert.formatted(299, 300))) {
+            assertThatThrownBy(() -> schema.run(refused))
+                    .as(refused)
+                    .hasMessageContaining("more than 60 s ahead of the clock");
+        }
+        schema.run(insert.formatted(1, 1));
+        schema.run(insert.formatted(300, 300));
+        schema.run("select annals.limit_project('" + project + "', '{}')");
+        schema.run(insert.formatted(1, 2));
+        assertThat(schema.checkFeed(project)).isEqualTo(305);
     }
 
     /** Commands at random, some of which fail, are rolled back, or lose their backend before or after their commit. */

@@ -9,7 +9,7 @@ const PATH = 'v1/alerts';
 const STATES = {active: 'Counting', failing: 'Trying again', disabled: 'Off', closed: 'The project is closed'};
 const MINUTE = 60;
 const HOUR = 3_600;
-/** How many minutes or hours a test looks back: facets have at most 1,000 intervals. */
+/** Minutes or hours: facets have at most 1,000 intervals. */
 const BACK = 720;
 
 const pathOf = (name) => `${PATH}/${encodeURIComponent(name)}`;
@@ -22,8 +22,8 @@ const fieldsOf = (alert) => [
 ];
 
 /**
- * How often an alert would have been raised of late, by the times of the records. Minutes or hours are added up, so this is close to
- * what an alert counts, and not the same.
+ * Counts the intervals in which recent records would have raised an alert. An alert counts by the time when the service took a record;
+ * facets know the time of the event alone, in minutes or hours.
  */
 async function tried({q, threshold, interval_seconds: seconds}, signal) {
   const [unit, length] = seconds % HOUR === 0 ? ['hour', HOUR] : ['minute', MINUTE];

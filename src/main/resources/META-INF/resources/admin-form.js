@@ -1,4 +1,4 @@
-// What the areas of the administration share: forms with the errors of the API beside their fields, lists, and confirmations.
+// Parts of the areas of the administration: forms with the errors of the API beside their fields, lists, and confirmations.
 
 import {Problem, askJson} from './api.js';
 import {button, line, make} from './text.js';

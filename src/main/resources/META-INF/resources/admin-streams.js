@@ -32,13 +32,13 @@ const item = (stream) => make('li', {'data-state': stream.state},
   facts(line(stream.sink.url), stream.all_projects && 'all projects'),
   ...stateOf(stream));
 
-/** What a stream is, in fields. @param stream null for a new one */
+/** The fields of a stream. @param stream null for a new one */
 function fieldsOf(stream, isAdmin) {
   const isNew = stream === null;
   return [
     ...(isNew ? [field('Name', 'name', {required: '', maxlength: 128, pattern: '[A-Za-z0-9._\\-]+', title: 'Letters, digits, . _ -'})] : []),
     field('Type', 'sink/type', {options: TYPES, value: stream?.sink.type}),
-    field('Address', 'sink/url', {value: stream?.sink.url ?? '', required: '', maxlength: 2048, wide: true, placeholder: 'https://…'}),
+    field('Address', 'sink/url', {value: stream?.sink.url ?? '', required: '', maxlength: 2048, wide: true, note: 'A URL without a password: it is shown.'}),
     field('Secret', 'sink/secret', {
       type: 'password', maxlength: 512, autocomplete: 'new-password',
       note: stream?.sink.has_secret ? 'Empty: it stays, with type and address.' : '',

@@ -11,6 +11,8 @@ const SCOPES = [
 ];
 const ADMINISTRATION = [['audit', 'audit: reads the administration'], ['admin', 'admin: administers']];
 const DAY = 86_400;
+/** Longer descriptions are not typed to confirm. */
+const MAX_TYPED = 60;
 
 const stateOf = ({revoked_at: revoked, expires_at: expires}) => {
   if (revoked !== null) {
@@ -42,7 +44,7 @@ function issueForm({project, path, caller, done, showToken}) {
   ], 'Issue a token', issue);
 }
 
-/** What can be done with a token that is valid. That of a viewer link can only be revoked. */
+/** The operations on a valid token. The token of a viewer link can only be revoked. */
 function actions(token, {path, caller, done, showToken}) {
   const own = `${path}/tokens/${token.id}`;
   const rotate = async (body) => {
@@ -55,7 +57,7 @@ function actions(token, {path, caller, done, showToken}) {
     await done('The limits of the token are set.');
   };
   const revoke = async () => {
-    const name = token.description || token.id;
+    const name = token.description && token.description.length <= MAX_TYPED ? token.description : token.id;
     const text = token.id === caller.token_id ? 'It is the one that you use here. It cannot be undone.' : 'It cannot be undone.';
     if (await confirmName('Revoke the token?', text, name, 'Revoke the token')) {
       await ask(own, {method: 'DELETE'});

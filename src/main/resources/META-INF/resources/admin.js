@@ -1,5 +1,5 @@
 // Administration in the browser: a client of the API for callers who may administer. Each area is a module of its own, which is loaded
-// when it is opened; admin-form.js has what they share.
+// when it is opened; admin-form.js has their common parts.
 
 import {askJson, ofBrowser, token} from './api.js';
 import {copyButton} from './record.js';

@@ -19,6 +19,7 @@ import dev.annals.tools.cli.TokenCommand;
 import dev.annals.tools.cli.WhoAmICommand;
 import dev.annals.tools.command.GivenText;
 import dev.annals.tools.embedded.EmbeddedDatabaseException;
+import dev.annals.tools.ops.Doctor;
 import dev.annals.tools.ops.Dump;
 import dev.annals.tools.ops.LogCommand;
 import dev.annals.tools.ops.Migrate;
@@ -99,7 +100,8 @@ public final class Annals {
             "token", "grant", "hold");
 
     private static final List<String> OPERATOR_COMMANDS =
-            List.of("serve", "migrate", "verify", "dump", "restore", "log", "rebuild", "check", "sequence-benchmark");
+            List.of(
+            "serve", "migrate", "verify", "doctor", "dump", "restore", "log", "rebuild", "check", "sequence-benchmark");
 
     /** Commands that describe the others. */
     private static final List<String> ABOUT_COMMANDS = List.of("help", "generate-completion");
@@ -218,6 +220,7 @@ public final class Annals {
             case "help" -> HelpCommand.class;
             case "migrate" -> Migrate.class;
             case "verify" -> Verify.class;
+            case "doctor" -> Doctor.class;
             case "dump" -> Dump.class;
             case "restore" -> Restore.class;
             case "log" -> LogCommand.class;

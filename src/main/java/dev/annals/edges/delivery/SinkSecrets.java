@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * project and stream are associated data, so the secret of one stream does not decrypt for another.
  */
 @ApplicationScoped
-class SinkSecrets {
+public class SinkSecrets {
 
     private static final Logger LOG = Logger.getLogger(SinkSecrets.class);
     /** In the data directory of the service's own database. */
@@ -69,6 +69,15 @@ class SinkSecrets {
 
     /** Creates this bean at the start: a key that cannot be used stops the service then, not the first stream that needs it. */
     void start(@Observes StartupEvent event) {}
+
+    /**
+     * A copy of a key.
+     *
+     * @throws IllegalArgumentException if the file has none
+     */
+    public static SinkSecrets ofFile(Path copy) {
+        return new SinkSecrets(read(copy));
+    }
 
     /** @param hex the key; null for none */
     SinkSecrets(@Nullable String hex) {
@@ -157,6 +166,16 @@ class SinkSecrets {
                     StandardCharsets.UTF_8);
         } catch (GeneralSecurityException e) {
             throw new UnreadableSecretException();
+        }
+    }
+
+    /** Whether this key has encrypted a stream's stored secret. */
+    public boolean opens(UUID projectId, UUID streamId, byte[] stored) {
+        try {
+            decrypt(projectId, streamId, stored);
+            return true;
+        } catch (UnreadableSecretException e) {
+            return false;
         }
     }
 

@@ -15,6 +15,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Stream;
 import org.flywaydb.core.Flyway;
@@ -71,6 +72,11 @@ public class DatabaseCheck {
                     : "Check ANNALS_DATABASE_URL and that the server runs.";
             throw new IllegalArgumentException("The database " + url + " cannot be used (" + cause + "). " + advice, e);
         }
+    }
+
+    /** The settings that a login needs in the database behind a pooler that drops startup parameters, besides limits of time. */
+    public static Set<String> settingsOfLogin() {
+        return Session.SETTINGS.keySet();
     }
 
     /** A newer schema stays as it is: its functions serve the previous release, whose instances are replaced one by one. */

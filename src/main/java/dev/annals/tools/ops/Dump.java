@@ -21,7 +21,7 @@ import picocli.CommandLine.Parameters;
         name = "dump",
         mixinStandardHelpOptions = true,
         description = "Copies the embedded database in ANNALS_DATA_DIR into a file, while the service runs or not. Exit"
-                + " code 0: the file is complete and on disk. It does not contain the key of the logs. For a database of your"
+                + " code 0: the file is complete and on disk. It contains neither the key of the logs nor that of the streams. For a database of your"
                 + " own use pg_dump.")
 @RegisterForReflection
 @SuppressWarnings("SystemOut") // a command line tool
@@ -44,9 +44,12 @@ public final class Dump implements Callable<Integer> {
         requireOwnDatabase(config, "pg_dump");
         OperatedDatabase.logOnlyErrors();
         Path file = Files.isDirectory(target) ? target.resolve(NAME.format(Instant.now())) : target;
-        long size = DatabaseDump.write(EmbeddedDatabase.configuredDirectory(config), file, this::tell);
+        Path directory = EmbeddedDatabase.configuredDirectory(config);
+        long size = DatabaseDump.write(directory, file, this::tell);
         System.out.println("The dump " + file + " is complete: " + ((size + (1 << 20) - 1) >> 20)
-                + " MB. annals restore restores it. Keep the log-key apart from it.");
+                + " MB. annals restore restores it. It contains no keys: keep copies of log-key and streams-key in "
+                + directory
+                + " apart from it.");
         return 0;
     }
 

@@ -16,7 +16,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** A PgBouncer in front of a server, from the operating system; {@code -Dtests.pgbouncer} names another one. */
-final class PgBouncer implements AutoCloseable {
+public final class PgBouncer implements AutoCloseable {
 
     /** The startup parameters of the service, which it refuses otherwise. */
     private static final String DROPPED = "role, lock_timeout, statement_timeout, idle_in_transaction_session_timeout,"
@@ -42,7 +42,7 @@ final class PgBouncer implements AutoCloseable {
      * @param mode session or transaction
      * @param logins name and password
      */
-    static PgBouncer start(Path directory, InstalledPostgres server, String mode, Map<String, String> logins)
+    public static PgBouncer start(Path directory, InstalledPostgres server, String mode, Map<String, String> logins)
             throws Exception {
         int port = Ports.free();
         StringBuilder users = new StringBuilder();
@@ -95,7 +95,7 @@ final class PgBouncer implements AutoCloseable {
     }
 
     /** The URL of a database of the server, by way of this one. */
-    DatabaseUrl url(String login, String password, String database) {
+    public DatabaseUrl url(String login, String password, String database) {
         return new DatabaseUrl(login, password, "127.0.0.1", port, database, Map.of("sslmode", "disable"));
     }
 

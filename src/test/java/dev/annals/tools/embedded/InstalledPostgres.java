@@ -31,6 +31,7 @@ public final class InstalledPostgres implements AutoCloseable {
     private final DatabaseUrl url;
     private final Map<String, String> environment;
     private boolean killed;
+    private String options = "";
 
     private InstalledPostgres(Path data, int port, Map<String, String> environment) {
         this.data = data;
@@ -93,6 +94,19 @@ public final class InstalledPostgres implements AutoCloseable {
                 StandardOpenOption.APPEND);
         run("pg_ctl", "stop", "--pgdata=" + data, "--mode=fast", "--wait", "--silent");
         start();
+    }
+
+    /** Restarts it with more settings of the command line, such as {@code -c fsync=on}. */
+    public void restart(String settings) throws Exception {
+        options = settings;
+        run("pg_ctl", "stop", "--pgdata=" + data, "--mode=fast", "--wait", "--silent");
+        start();
+    }
+
+    /** Lets logins with a password in from other addresses of this machine. */
+    public void acceptFromEverywhere() throws Exception {
+        Files.writeString(data.resolve("pg_hba.conf"), "host all all all scram-sha-256\n", StandardOpenOption.APPEND);
+        restart("-c listen_addresses=*");
     }
 
     /** Copies it while it runs. */
@@ -190,7 +204,7 @@ public final class InstalledPostgres implements AutoCloseable {
                 "--silent",
                 "--log=" + data.resolveSibling(data.getFileName() + ".log"),
                 "--options=-p " + url.port()
-                        + " -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off");
+                        + " -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off " + options);
     }
 
     /** The URL of a database for its owner, a superuser. */

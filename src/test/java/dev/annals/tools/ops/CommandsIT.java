@@ -1,7 +1,9 @@
 package dev.annals.tools.ops;
 
+import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
@@ -15,6 +17,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -159,6 +162,88 @@ class CommandsIT {
         }
     }
 
+    @Test
+    void theDoctorIsContentWithACompleteDeploymentAndNamesWhatIsTakenAway(@TempDir Path folder) throws Exception {
+        Path logKey = folder.resolve("log-key");
+        Path streamsKey = Files.writeString(folder.resolve("streams-key"), "1".repeat(64));
+        run(0, owner, "log", "keygen", logKey.toString());
+        run(0, owner, "migrate", "--service-user=" + login);
+        Map<String, String> settings = new HashMap<>(Map.of(
+                "ANNALS_DATABASE_URL",
+                limited.withPassword(),
+                "ANNALS_DATABASE_MIGRATE_AT_START",
+                "false",
+                "ANNALS_ADMIN_TOKEN",
+                AuditLogFixture.ADMIN_TOKEN,
+                "ANNALS_LOG_HOST",
+                "audit.example.org",
+                "ANNALS_LOG_KEY_FILE",
+                logKey.toString(),
+                "ANNALS_STREAMS_KEY_FILE",
+                streamsKey.toString()));
+        try (ServiceProcess service = ServiceProcess.start(settings).awaitListening()) {
+            AuditLogFixture.Project project = service.newProject(AuditLogFixture.ADMIN_TOKEN, "stream");
+            given().header("Authorization", "Bearer " + project.token())
+                    .contentType("application/json")
+                    .body(
+                            "{\"sink\": {\"type\": \"webhook\", \"url\": \"https://hooks.example.org\", \"secret\": \"whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"}}")
+                    .put(service.uri("/v1/streams/hook"))
+                    .then()
+                    .statusCode(201);
+            Await.until(
+                    "the start is recorded",
+                    () -> SqlFixture.on(owner).number("select count(*) from annals.noted_state") == 2);
+
+            String copies = "--log-key=" + logKey;
+            String found = doctor(0, service, "--json", copies, "--streams-key=" + streamsKey);
+            assertThat(new ObjectMapper().readTree(found))
+                    .hasSizeGreaterThan(15)
+                    .noneMatch(each -> each.get("state").asText().equals("missing"));
+            assertThat(found)
+                    .contains(
+                            "opens the secrets of all 1 streams",
+                            "is the key of all",
+                            "Database, service and this machine agree");
+            assertThat(doctor(0, service, copies)).contains("streams key's copy  warning  No copy was compared");
+
+            Files.writeString(folder.resolve("other-key"), "2".repeat(64));
+            assertThat(doctor(1, service, "--streams-key=" + folder.resolve("other-key")))
+                    .containsPattern(
+                            "streams key's copy +missing +.* does not open the secrets of 1 of 1 streams, such as hook");
+        }
+        settings.remove("ANNALS_LOG_KEY_FILE");
+        settings.remove("ANNALS_STREAMS_KEY_FILE");
+        settings.put("ANNALS_DATABASE_URL", owner.withPassword());
+        try (ServiceProcess service = ServiceProcess.start(settings).awaitListening()) {
+            Await.until(
+                    "the start is recorded",
+                    () -> SqlFixture.on(owner)
+                            .text("select state::text from annals.noted_state where kind = 'log_keys'")
+                            .equals("{}"));
+            assertThat(doctor(1, service))
+                    .containsPattern("log key +missing +.*\n +Set ANNALS_LOG_KEY_FILE")
+                    .containsPattern(
+                            "streams key +missing +.*1 streams that have one stand still.\n +Set ANNALS_STREAMS_KEY_FILE")
+                    .containsPattern("roles +missing +.*\n +annals migrate --service-user");
+        }
+    }
+
+    private String doctor(int exitCode, ServiceProcess service, String... options) throws Exception {
+        List<String> command = new ArrayList<>(List.of("doctor"));
+        command.addAll(List.of(options));
+        Map<String, String> settings = Map.of(
+                "ANNALS_DATABASE_URL",
+                owner.withPassword(),
+                "ANNALS_URL",
+                service.uri("").toString());
+        try (ServiceProcess program = ServiceProcess.start(settings, command.toArray(String[]::new))) {
+            int ended = program.awaitEnd();
+            String printed = String.join("\n", program.output);
+            assertThat(ended).as(printed).isEqualTo(exitCode);
+            return printed;
+        }
+    }
+
     private static String health(ServiceProcess service) throws Exception {
         var address = service.managementUri("/q/health");
         return HttpClient.newHttpClient()
@@ -171,7 +256,7 @@ class CommandsIT {
         assertThat(run(2, owner, "vacuum"))
                 .isEqualTo(
                         "There is no command vacuum; there are tail, search, append, export, archive, redact, erase, stream, alert,"
-                                + " whoami, project, token, grant, hold, serve, migrate, verify, dump, restore, log, rebuild, check,"
+                                + " whoami, project, token, grant, hold, serve, migrate, verify, doctor, dump, restore, log, rebuild, check,"
                                 + " sequence-benchmark, help and generate-completion. Without one, the service runs.");
         assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");
         assertThat(run(0, owner, "help", "sequence-benchmark")).contains("--low-water-mark");

@@ -2,6 +2,7 @@ package dev.annals.tools.ops;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.Await;
 import dev.annals.PackagedService;
 import dev.annals.ServiceProcess;
@@ -97,6 +98,68 @@ class DumpIT {
             copy.awaitEnd();
         }
         assertThat(get(service.uri(), "/log/1/checkpoint").statusCode()).isEqualTo(200);
+    }
+
+    @Test
+    void aRestoreNamesTheKeysThatItLacks() throws Exception {
+        assertThat(get(service.uri(), "/log/1/checkpoint").statusCode()).isEqualTo(200);
+        String token = new ObjectMapper()
+                .readTree(administer(
+                        "POST", "/v1/projects/default/tokens", service.adminToken(), "{\"scopes\": [\"stream\"]}"))
+                .get("token")
+                .asText();
+        administer("PUT", "/v1/streams/hook", token, """
+                {"sink": {"type": "webhook", "url": "https://hooks.example.org/in", "secret": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}}""");
+        Path dump = directory.resolve("with-keys.tar.gz");
+        assertThat(run(0, own(), "dump", dump.toString())).contains("keep copies of log-key and streams-key in ");
+
+        Path without = directory.resolve("without-keys");
+        assertThat(run(0, Map.of("ANNALS_DATA_DIR", without.toString()), "restore", dump.toString()))
+                .containsPattern("The key of [12] signed logs is missing. Put your copy at .*/without-keys/log-key ")
+                .containsPattern(
+                        "The key of 1 streams with a secret is missing. Put your copy at .*/without-keys/streams-key ");
+
+        String logKey = "--log-key=" + data().resolve("log-key");
+        String streamsKey = "--streams-key=" + data().resolve("streams-key");
+        assertThat(run(
+                        0,
+                        Map.of("ANNALS_DATA_DIR", directory.resolve("with-keys").toString()),
+                        "restore",
+                        logKey,
+                        streamsKey,
+                        dump.toString()))
+                .containsPattern("log-key is that of all [12] signed logs.")
+                .contains("streams-key is that of all 1 streams with a secret.")
+                .doesNotContain("missing");
+
+        Path others = Files.createDirectory(directory.resolve("others"));
+        run(0, Map.of(), "log", "keygen", others.resolve("log-key").toString());
+        Files.writeString(others.resolve("streams-key"), "0".repeat(64));
+        assertThat(run(
+                        1,
+                        Map.of(
+                                "ANNALS_DATA_DIR",
+                                        directory.resolve("with-others").toString(),
+                                "ANNALS_LOG_KEY_FILE", others.resolve("log-key").toString(),
+                                "ANNALS_STREAMS_KEY_FILE",
+                                        others.resolve("streams-key").toString()),
+                        "restore",
+                        dump.toString()))
+                .contains("files are restored")
+                .containsPattern("log-key is not that of [12] of [12] signed logs, such as ")
+                .contains("streams-key is not that of 1 of 1 streams with a secret, such as hook.");
+    }
+
+    private static String administer(String method, String path, String token, String body) throws Exception {
+        HttpResponse<String> answer = CLIENT.send(
+                HttpRequest.newBuilder(service.uri().resolve(path))
+                        .header("Authorization", "Bearer " + token)
+                        .header("Content-Type", "application/json")
+                        .method(method, HttpRequest.BodyPublishers.ofString(body))
+                        .build(),
+                HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
+        return answer.body();
     }
 
     @Test

@@ -33,6 +33,7 @@ begin
     when 'annals.alert'::regtype then
       state - array['sequence_id', 'window_start', 'first_sequence_id', 'match_count', 'raised_window', 'raised_count', 'turn_at',
         'failures', 'retry_at', 'last_error', 'failed_at']
+    when 'annals.catalogue'::regtype then state - 'version'
     else state
   end;
 end $$;
@@ -79,7 +80,7 @@ declare
   either  jsonb := coalesce(after, before);
 begin
   perform annals.record_event(action, replace(split_part(action, '.', 2), 'writer', 'role'),
-    coalesce(either ->> 'id', either ->> 'identity_id', either ->> 'role_name'), either ->> 'name',
+    coalesce(either ->> 'id', either ->> 'identity_id', either ->> 'role_name', either ->> 'project_id'), either ->> 'name',
     jsonb_build_object('before', before, 'after', after) || more, actor_token, address);
 end $$;
 
@@ -599,7 +600,7 @@ begin
   end loop;
 end $$;
 
--- Derives projects, tokens, grants, holds, archives, streams and alerts from the administration's feed. Returns each difference to the
+-- Derives projects, tokens, grants, holds, archives, streams, alerts and catalogues from the administration's feed. Returns each difference to the
 -- tables, and each event that does not follow from the events before it.
 create or replace function annals.administration_differences() returns table (finding text)
 language plpgsql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
@@ -615,7 +616,8 @@ begin
         'annals.token.limit', 'annals.token.link', 'annals.writer.grant', 'annals.writer.revoke', 'annals.hold.set',
         'annals.hold.lift', 'annals.grant.make', 'annals.grant.revoke', 'annals.identity.enter', 'annals.archive.note',
         'annals.stream.set', 'annals.stream.pause', 'annals.stream.resume', 'annals.stream.rewind', 'annals.stream.stop',
-        'annals.stream.delete', 'annals.alert.set', 'annals.alert.delete'])
+        'annals.stream.delete', 'annals.alert.set', 'annals.alert.delete', 'annals.catalogue.set', 'annals.action.set',
+        'annals.action.delete'])
   ), change as materialized (
     select sequence_id, split_part(action, '.', 2) as kind, nullif(before, 'null') as before, nullif(after, 'null') as after
     from event
@@ -626,6 +628,8 @@ begin
       case kind
         when 'writer' then concat_ws(' ', coalesce(after, before) ->> 'role_name', coalesce(after, before) ->> 'project_id')
         when 'identity' then concat_ws(' ', coalesce(after, before) ->> 'identity_id', coalesce(after, before) ->> 'grant_id')
+        when 'catalogue' then coalesce(after, before) ->> 'project_id'
+        when 'action' then concat_ws(' ', coalesce(after, before) ->> 'project_id', coalesce(after, before) ->> 'name')
         else coalesce(after, before) ->> 'id' end as key
     from change
   ), chained as (
@@ -652,6 +656,10 @@ begin
     select 'stream', id::text, annals.state(stream) from annals.stream as stream
     union all
     select 'alert', id::text, annals.state(alert) from annals.alert as alert
+    union all
+    select 'catalogue', project_id::text, annals.state(catalogue) from annals.catalogue as catalogue
+    union all
+    select 'action', concat_ws(' ', project_id, name), annals.state(action) from annals.catalogue_action as action
   )
   select format('event %s (%s %s) does not follow from the one before it: %s, not %s',
     sequence_id, kind, key, coalesce(before::text, 'nothing'), coalesce(left_before::text, 'nothing'))

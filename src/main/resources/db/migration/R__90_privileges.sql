@@ -88,6 +88,11 @@ grant execute on function
   annals.delete_alert(uuid, text, uuid, inet), annals.advance_alert(uuid, bigint, timestamptz, bigint, bigint, boolean)
   to annals_service;
 
+-- Catalogues of actions change by functions.
+grant select on annals.catalogue, annals.catalogue_action to annals_service;
+grant execute on function annals.set_catalogue(uuid, text, text, jsonb, boolean, integer, integer, uuid, inet),
+  annals.delete_catalogue_action(uuid, text, uuid, inet) to annals_service;
+
 -- Sequences. Their rows stay.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;
 grant select, insert, update, delete on annals.sequence_series to annals_service;

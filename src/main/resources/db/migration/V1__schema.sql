@@ -884,6 +884,43 @@ create table annals.alert (
   constraint alert_counts check (sequence_id >= 0 and match_count >= 0 and raised_count >= 0 and failures >= 0)
 ) with (fillfactor = 50); -- room for the next version of a row on its own page
 
+-- A project's catalogue of actions: the policies. Functions change it, and leave events.
+create table annals.catalogue (
+  project_id           uuid         not null,
+  -- For a record whose action is not in the catalogue; and for one whose metadata does not fit the schema of its action.
+  unknown_actions      varchar(16)  not null default 'accept',
+  ill_formed_metadata  varchar(16)  not null default 'accept',
+  -- Grows with each change of this row or of the actions. An instance that knows another version reads them again.
+  version              bigint       not null default 1,
+  constraint catalogue_pkey primary key (project_id),
+  constraint catalogue_project_fkey foreign key (project_id) references annals.project (id),
+  constraint catalogue_policies check (
+    unknown_actions::text in ('accept', 'mark', 'refuse') and ill_formed_metadata::text in ('accept', 'mark', 'refuse')),
+  constraint catalogue_version check (version >= 1)
+);
+
+create table annals.catalogue_action (
+  project_id       uuid           not null,
+  name             varchar(255)   not null,
+  title            varchar(255),
+  description      varchar(1024),
+  category         varchar(255),
+  severity         varchar(16),
+  -- OCSF's class_uid.
+  ocsf_class       integer,
+  -- A JSON Schema that the service has checked.
+  metadata_schema  jsonb,
+  constraint catalogue_action_pkey primary key (project_id, name),
+  constraint catalogue_action_catalogue_fkey foreign key (project_id) references annals.catalogue (project_id),
+  constraint catalogue_action_name check (name <> ''),
+  constraint catalogue_action_severity check (
+    severity::text in ('informational', 'low', 'medium', 'high', 'critical', 'fatal')),
+  constraint catalogue_action_ocsf_class check (ocsf_class in (1001, 3001, 3002, 3003, 3005, 3006, 6001, 6003, 6005)),
+  -- An event has the schema before and after a change.
+  constraint catalogue_action_schema check (
+    jsonb_typeof(metadata_schema) = 'object' and octet_length(metadata_schema::text) <= 16384)
+);
+
 -- Verification in the background: how far each feed was verified, and the findings. All instances take turns.
 create table annals.verification (
   project_id   uuid         not null,

@@ -41,7 +41,8 @@ class RecordWayTest {
             "HeadWatch",
             "StandbyReader",
             "NdjsonUpload",
-            "FailedBatch");
+            "FailedBatch",
+            "CatalogueCheck");
 
     @Test
     void theWayHasTheFilesThatAppendsAndPagesUse() throws IOException {

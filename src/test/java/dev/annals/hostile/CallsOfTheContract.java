@@ -142,6 +142,14 @@ abstract class CallsOfTheContract {
                         "{\"first_sequence_id\": 1, \"last_sequence_id\": 1, \"file_name\": \"f\", \"bytes\": 1, \"sha256\": \""
                                 + "0".repeat(64) + "\"}",
                         "");
+            case "PUT /v1/projects/{project}/actions" -> new Call(method, path, "{}", "");
+            case "GET /v1/projects/{project}/actions/{action}",
+                    "PUT /v1/projects/{project}/actions/{action}",
+                    "DELETE /v1/projects/{project}/actions/{action}" -> {
+                String action = path.replace("{action}", "a");
+                send(new Call("PUT", action, "{}", ""), AuditLogFixture.ADMIN_TOKEN);
+                yield new Call(method, action, method.equals("PUT") ? "{}" : "", "");
+            }
             case "POST /v1/projects/{project}/holds" ->
                 // No record has this actor.
                 new Call(method, path, "{\"actor_id\": \"nobody\", \"reason\": \"a case\"}", "");

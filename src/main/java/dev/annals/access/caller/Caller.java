@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param allowedAddresses empty for all
  * @param view the records that a viewer link shows; null for all
  * @param entry null for tokens of the service
+ * @param catalogueVersion of the project's catalogue of actions; 0 without one
  */
 public record Caller(
         UUID projectId,
@@ -35,7 +36,8 @@ public record Caller(
         Limits projectLimits,
         Limits tokenLimits,
         @Nullable View view,
-        @Nullable Entry entry)
+        @Nullable Entry entry,
+        long catalogueVersion)
         implements Limited {
 
     /**
@@ -120,7 +122,8 @@ public record Caller(
     }
 
     public Caller withLimits(Limits ofProject, Limits ofToken) {
-        return new Caller(projectId, scopes, token, closed, allowedAddresses, ofProject, ofToken, view, entry);
+        return new Caller(
+                projectId, scopes, token, closed, allowedAddresses, ofProject, ofToken, view, entry, catalogueVersion);
     }
 
     /**

@@ -193,7 +193,8 @@ public class Identities {
                     row.getBoolean("closed"),
                     Limits.of(row.getString("project_limits")),
                     Limits.of(row.getString("limits")),
-                    Set.of(row.getUUID("id")));
+                    Set.of(row.getUUID("id")),
+                    row.getLong("catalogue_version"));
             projects.merge(project, opened, Identity.OpenProject::and);
         }
         return new Identity(id, token.issuer(), token.subject(), token.expiresAt(), List.copyOf(projects.values()));

@@ -35,7 +35,8 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
             boolean closed,
             Limits projectLimits,
             Limits limits,
-            Set<UUID> grants) {
+            Set<UUID> grants,
+            long catalogueVersion) {
 
         /** All scopes, and the more generous limits. */
         OpenProject and(OpenProject other) {
@@ -44,7 +45,14 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
             Set<UUID> all = new HashSet<>(grants);
             all.addAll(other.grants);
             return new OpenProject(
-                    projectId, name, both, closed, projectLimits, limits.orMore(other.limits), Set.copyOf(all));
+                    projectId,
+                    name,
+                    both,
+                    closed,
+                    projectLimits,
+                    limits.orMore(other.limits),
+                    Set.copyOf(all),
+                    catalogueVersion);
         }
 
         /** Null if it has no scopes that only read. */
@@ -59,7 +67,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
             }
             return left.isEmpty()
                     ? null
-                    : new OpenProject(projectId, name, left, closed, projectLimits, limits, grants);
+                    : new OpenProject(projectId, name, left, closed, projectLimits, limits, grants, catalogueVersion);
         }
     }
 
@@ -131,6 +139,7 @@ record Identity(@Nullable UUID id, String issuer, String subject, Instant expire
                 chosen.projectLimits,
                 chosen.limits,
                 null,
-                new Caller.Entry(issuer, subject, chosen.grants, expiresAt));
+                new Caller.Entry(issuer, subject, chosen.grants, expiresAt),
+                chosen.catalogueVersion);
     }
 }

@@ -252,7 +252,8 @@ public class AccessTokens {
                     scopes.contains(Scope.VIEW)
                             ? new View(row.getString("actor_id"), row.getString("subject_id"))
                             : null,
-                    null);
+                    null,
+                    row.getLong("catalogue_version"));
         }
         return null;
     }
@@ -265,7 +266,7 @@ public class AccessTokens {
         return DatabaseFailure.retried(FIND_ADMINISTRATION.execute(reads)).map(rows -> {
             UUID project = rows.iterator().next().getUUID("id");
             Caller found = new Caller(
-                    project, EnumSet.of(Scope.ADMIN), null, false, List.of(), Limits.NONE, Limits.NONE, null, null);
+                    project, EnumSet.of(Scope.ADMIN), null, false, List.of(), Limits.NONE, Limits.NONE, null, null, 0);
             admin = found;
             return found;
         });

@@ -43,21 +43,32 @@ sealed interface AppendOutcome {
                     .limit(RecordReader.MAX_ERRORS)
                     .map(rejection -> rejection.error(pointer.apply(rejection.index())))
                     .toList();
-            Problem problem = reason == Reason.ID_TAKEN
-                    ? idTaken()
-                    : Problem.of(
-                            ProblemType.INVALID_RECORD,
-                            "Not every record can get the number that it asks for, so nothing was stored: correct what errors names");
+            Problem problem = switch (reason) {
+                case ID_TAKEN -> idTaken();
+                case NO_NUMBER ->
+                    invalid("Not every record can get the number that it asks for, so nothing was stored: correct what"
+                            + " errors names");
+                case MISFIT ->
+                    invalid("Not every record fits the project's catalogue of actions, so nothing was stored: correct"
+                            + " what errors names");
+            };
             return new ProblemException(problem.withErrors(errors));
         }
 
         Problem ofLine(Rejection rejection) {
-            return reason == Reason.ID_TAKEN
-                    ? idTaken()
-                    : Problem.of(
-                                    ProblemType.INVALID_RECORD,
-                                    "The record cannot get a number, so the line was not stored")
+            return switch (reason) {
+                case ID_TAKEN -> idTaken();
+                case NO_NUMBER ->
+                    invalid("The record cannot get a number, so the line was not stored")
                             .withErrors(List.of(rejection.error("")));
+                case MISFIT ->
+                    invalid("The record does not fit the project's catalogue of actions, so the line was not stored")
+                            .withErrors(List.of(rejection.error("")));
+            };
+        }
+
+        private static Problem invalid(String detail) {
+            return Problem.of(ProblemType.INVALID_RECORD, detail);
         }
 
         private static Problem idTaken() {
@@ -72,7 +83,9 @@ sealed interface AppendOutcome {
         /** Records with other content have these ids. */
         ID_TAKEN,
         /** Sequences have no numbers for the records. */
-        NO_NUMBER
+        NO_NUMBER,
+        /** The project's catalogue of actions refuses the records. */
+        MISFIT
     }
 
     /**

@@ -120,7 +120,7 @@ public class AppendResource {
                 () -> tokens.withLimitsOfNow(caller),
                 usage,
                 reader,
-                appends.queues(),
+                appends,
                 imports,
                 bounds);
         return tokens.whileValid(caller, http, Uni.createFrom().completionStage(upload::run))

@@ -3,6 +3,8 @@ package dev.annals.core.append;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.limits.Limit;
 import dev.annals.access.limits.Usage;
+import dev.annals.core.append.AppendOutcome.Reason;
+import dev.annals.core.append.AppendOutcome.Rejection;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordEncoder;
@@ -36,8 +38,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /** Appends the records of REST, CloudEvents and OTLP by one queue. */
@@ -47,7 +51,10 @@ public class Appends {
     /** About the memory that a record needs in addition to its JSON. */
     public static final int RECORD_OVERHEAD_BYTES = 256;
 
+    private static final Logger LOG = Logger.getLogger(Appends.class);
+
     private final AppendQueue queues;
+    private final CatalogueCheck catalogue;
     private final FeedLinks links;
     private final RequestBodies bodies;
     private final Usage usage;
@@ -55,6 +62,7 @@ public class Appends {
 
     Appends(
             AppendStore writer,
+            CatalogueCheck catalogue,
             FeedLinks links,
             RequestBodies bodies,
             Usage usage,
@@ -62,6 +70,7 @@ public class Appends {
             AppendBounds bounds,
             MeterRegistry metrics) {
         this.queues = new AppendQueue(writer, config, bounds, metrics);
+        this.catalogue = catalogue;
         this.links = links;
         this.bodies = bodies;
         this.usage = usage;
@@ -124,7 +133,7 @@ public class Appends {
             usage.append(caller, read.size(), body.length);
             AppendRequest append = new AppendRequest(caller.projectId(), caller.tokenId(), distinct.records(), bytes);
             return Uni.createFrom()
-                    .completionStage(() -> queues.append(append))
+                    .completionStage(() -> append(caller, append))
                     .invoke(outcome -> count(outcome, form.via(), body.length))
                     .map(outcome -> answer(http, outcome, form, distinct));
         });
@@ -203,7 +212,7 @@ public class Appends {
                 placed.stream().map(Placed::record).toList(),
                 bytes + (long) placed.size() * RECORD_OVERHEAD_BYTES);
         return Uni.createFrom()
-                .completionStage(() -> queues.append(append))
+                .completionStage(() -> append(caller, append))
                 .invoke(outcome -> count(outcome, via, bytes))
                 .chain(outcome -> {
                     List<List<Placed>> left = settle(outcome, placed, refused);
@@ -241,8 +250,31 @@ public class Appends {
         return List.of();
     }
 
-    AppendQueue queues() {
-        return queues;
+    /** Never ends exceptionally. */
+    CompletionStage<AppendOutcome> append(Caller caller, AppendRequest append) {
+        if (caller.catalogueVersion() == 0) {
+            return queues.append(append);
+        }
+        return catalogue
+                .refused(caller, append.records)
+                .subscribeAsCompletionStage()
+                .handle((refused, failure) -> append(append, refused, failure))
+                .thenCompose(outcome -> outcome);
+    }
+
+    private CompletionStage<AppendOutcome> append(
+            AppendRequest append, @Nullable List<Rejection> refused, @Nullable Throwable failure) {
+        if (refused == null) {
+            LOG.warn("A catalogue of actions could not be read", failure);
+            append.fail(
+                    new AppendOutcome.Unavailable(
+                            "The project's catalogue of actions could not be read, so nothing was stored. Send the request again."));
+        } else if (refused.isEmpty()) {
+            return queues.append(append);
+        } else {
+            append.fail(new AppendOutcome.Rejected(Reason.MISFIT, refused));
+        }
+        return append.outcome;
     }
 
     static final class Counters {

@@ -75,7 +75,7 @@ final class NdjsonUpload {
 
     private final Usage usage;
     private final RecordReader reader;
-    private final AppendQueue queues;
+    private final Appends appends;
     private final Appends.Counters counters;
     private final AppendBounds bounds;
     private final CompletableFuture<Summary> answer = new CompletableFuture<>();
@@ -105,7 +105,7 @@ final class NdjsonUpload {
             Supplier<Caller> caller,
             Usage usage,
             RecordReader reader,
-            AppendQueue queues,
+            Appends appends,
             Appends.Counters counters,
             AppendBounds bounds) {
         this.request = request;
@@ -114,7 +114,7 @@ final class NdjsonUpload {
         this.caller = caller;
         this.usage = usage;
         this.reader = reader;
-        this.queues = queues;
+        this.appends = appends;
         this.counters = counters;
         this.bounds = bounds;
     }
@@ -212,7 +212,8 @@ final class NdjsonUpload {
         return !answer.isDone()
                 && delays == 0
                 && !series.hasFailed()
-                && inFlight.size() < BATCHES_IN_FLIGHT
+                // Checks by a catalogue may overtake one another.
+                && inFlight.size() < (caller.get().catalogueVersion() == 0 ? BATCHES_IN_FLIGHT : 1)
                 && (inFlight.isEmpty() || inFlight.get(0).numbered == batch.numbered);
     }
 
@@ -241,7 +242,8 @@ final class NdjsonUpload {
     private void send(Batch batch) {
         Caller from = caller.get();
         AppendRequest append = new AppendRequest(from.projectId(), from.tokenId(), batch.records, batch.bytes, series);
-        var unused = queues.append(append).thenAccept(outcome -> context.runOnContext(now -> end(batch, outcome)));
+        var unused =
+                appends.append(from, append).thenAccept(outcome -> context.runOnContext(now -> end(batch, outcome)));
     }
 
     private void end(Batch batch, AppendOutcome outcome) {

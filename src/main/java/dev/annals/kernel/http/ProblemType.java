@@ -42,6 +42,7 @@ public enum ProblemType {
     TOO_MANY_SEQUENCES(409, "Too many sequences"),
     TOO_MANY_STREAMS(409, "Too many streams"),
     TOO_MANY_ALERTS(409, "Too many alerts"),
+    TOO_MANY_ACTIONS(409, "Too many actions"),
     /** For the secrets of sinks. */
     NO_STREAMS_KEY(409, "No streams key"),
     /** Its name stays taken, since its values were issued. */

@@ -56,7 +56,13 @@ public class RequestBodies {
 
     /** Reads JSON without records, of at most 64 KiB. See {@link #read}. */
     public <T> Uni<T> readCommand(HttpServerRequest request, Object caller, Function<byte[], Uni<T>> answer) {
-        return read(request, JSON, SEND_JSON, MAX_COMMAND_BYTES, caller, answer);
+        return readCommand(request, MAX_COMMAND_BYTES, caller, answer);
+    }
+
+    /** Reads JSON without records. See {@link #read}. */
+    public <T> Uni<T> readCommand(
+            HttpServerRequest request, int maxBytes, Object caller, Function<byte[], Uni<T>> answer) {
+        return read(request, JSON, SEND_JSON, maxBytes, caller, answer);
     }
 
     /**

@@ -26,6 +26,9 @@ public final class RequestFields {
             .build()
             .reader();
 
+    /** Further errors are not named. */
+    private static final int MAX_ERRORS = 100;
+
     private final JsonNode object;
     private final String prefix;
     private final List<FieldError> errors;
@@ -86,6 +89,27 @@ public final class RequestFields {
         return new RequestFields(object.path(name), prefix + "/" + name, errors, known);
     }
 
+    /**
+     * The objects of an array within this one; none if it is left out. Their errors are added here.
+     *
+     * @param most the most objects
+     */
+    public List<RequestFields> objects(String name, int most, Set<String> known) {
+        JsonNode value = get(name);
+        if (value == null) {
+            return List.of();
+        }
+        List<RequestFields> objects = new ArrayList<>();
+        if (!value.isArray() || value.size() > most) {
+            wrong(name, "It must be an array of at most " + most + " objects.");
+            return objects;
+        }
+        for (int i = 0; i < value.size(); i++) {
+            objects.add(new RequestFields(value.get(i), prefix + "/" + name + "/" + i, errors, known));
+        }
+        return objects;
+    }
+
     /** True for a null value, too. */
     public boolean has(String name) {
         return object.has(name);
@@ -137,7 +161,7 @@ public final class RequestFields {
     public void requireValid() {
         if (!errors.isEmpty()) {
             throw new ProblemException(Problem.of(ProblemType.INVALID_BODY, "Some fields are wrong; errors names each.")
-                    .withErrors(errors));
+                    .withErrors(errors.subList(0, Math.min(errors.size(), MAX_ERRORS))));
         }
     }
 }

@@ -52,7 +52,8 @@ class UsageTest {
                 ofProject,
                 ofToken,
                 null,
-                null);
+                null,
+                0);
     }
 
     private static Limits limits(Limit limit, long value) {
@@ -116,7 +117,8 @@ class UsageTest {
                 limits(Limit.RECORDS_PER_SECOND, 10),
                 Limits.NONE,
                 null,
-                null);
+                null,
+                0);
         usage.append(before, 110, 1);
         Caller after = before.withLimits(limits(Limit.RECORDS_PER_SECOND, 50), Limits.NONE);
         now.addAndGet(1);

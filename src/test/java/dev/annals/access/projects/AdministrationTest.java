@@ -85,7 +85,11 @@ class AdministrationTest {
                 "select annals.enter_identity('https://other', 'jane', '{%s}', '192.0.2.1')".formatted(next),
                 "select annals.revoke_identity_grant('%s', '%s')".formatted(project, next),
                 "select annals.revoke_identity_grant('%s', '%s')".formatted(project, next),
-                "select annals.enter_identity('https://i', 'john', '{%s}', '192.0.2.1')".formatted(next));
+                "select annals.enter_identity('https://i', 'john', '{%s}', '192.0.2.1')".formatted(next),
+                catalogue(project, "{\"name\": \"a\", \"title\": \"A\"}"),
+                catalogue(project, "{\"name\": \"a\", \"title\": \"A\"}"),
+                catalogue(project, "{\"name\": \"b\"}"),
+                "select annals.delete_catalogue_action('%s', 'b')".formatted(project));
 
         assertThat(schema.texts(EVENTS))
                 .containsExactly(
@@ -105,7 +109,12 @@ class AdministrationTest {
                         "annals.hold.lift",
                         "annals.grant.make",
                         "annals.identity.enter",
-                        "annals.grant.revoke");
+                        "annals.grant.revoke",
+                        "annals.catalogue.set",
+                        "annals.action.set",
+                        "annals.action.set",
+                        "annals.action.delete",
+                        "annals.action.delete");
         assertThat(schema.text("""
                 select concat_ws(' ', actor_type, actor_id = annals.identity_id('https://i', 'jane')::text, host(ip_address),
                   recorded_by = 'identity:' || actor_id)
@@ -117,6 +126,10 @@ class AdministrationTest {
                     and subject_type = 'project' and subject_id = '%s' and ip_address = inet_client_addr())
                 from annals.feed where action = 'annals.project.rename'
                 """.formatted(project))).isEqualTo("before after success true");
+    }
+
+    private static String catalogue(UUID project, String action) {
+        return "select annals.set_catalogue('%s', 'mark', null, '[%s]', true, 10, 1000)".formatted(project, action);
     }
 
     @Test

@@ -304,6 +304,22 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 .then()
                 .statusCode(409);
         admin().get(archives).then().statusCode(200).body("archives", hasSize(0));
+        String actions = "/v1/projects/" + id + "/actions";
+        json(admin(), "{\"unknown_actions\": \"mark\", \"actions\": [{\"name\": \"a\"}]}")
+                .put(actions)
+                .then()
+                .statusCode(200);
+        json(admin(), "{\"title\": \"A\"}").put(actions + "/a").then().statusCode(200);
+        admin().get(actions + "/a").then().statusCode(200).body("title", equalTo("A"));
+        admin().get(actions).then().statusCode(200).body("actions", hasSize(1));
+        given().auth()
+                .preemptive()
+                .oauth2(log.newToken(UUID.fromString(id), "read"))
+                .get("/v1/actions")
+                .then()
+                .statusCode(200)
+                .body("actions", hasSize(1));
+        admin().delete(actions + "/a").then().statusCode(204);
         String holds = "/v1/projects/" + id + "/holds";
         String hold = json(admin(), "{\"actor_id\": \"u-1\", \"reason\": \"Case 12\"}")
                 .post(holds)

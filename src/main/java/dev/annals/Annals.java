@@ -99,8 +99,7 @@ public final class Annals {
             "tail", "search", "append", "export", "archive", "redact", "erase", "stream", "alert", "whoami", "project",
             "token", "grant", "hold");
 
-    private static final List<String> OPERATOR_COMMANDS =
-            List.of(
+    private static final List<String> OPERATOR_COMMANDS = List.of(
             "serve", "migrate", "verify", "doctor", "dump", "restore", "log", "rebuild", "check", "sequence-benchmark");
 
     /** Commands that describe the others. */

@@ -143,6 +143,14 @@ create or replace function annals.words(content text) returns text[]
 language sql immutable parallel safe
 return annals.split_words(annals.word_text(content));
 
+-- Whether a word is an id: hexadecimal with a digit, four digits in a row, digits among letters, or very long. Ids are unlimited in number, so
+-- the dictionary has none; they are found as a whole or by their beginning.
+create or replace function annals.is_id(word text) returns boolean
+language sql immutable parallel safe
+return length(word) > 64
+  or length(word) > 3 and word collate "C" ~ '[0-9]'
+    and (length(word) > 19 or word collate "C" ~ '^[0-9a-f]+$|[0-9]{4}|^(?=.{6}).*[0-9][^0-9]+[0-9]');
+
 -- Chinese, Japanese and Korean are written without spaces, so a word of them is looked for within words, and the index has each pair of
 -- neighbouring characters.
 create or replace function annals.has_dense(word text) returns boolean
@@ -192,17 +200,44 @@ return r.action || coalesce(E' \x01 ' || r.actor_name, '') || coalesce(E' \x01 '
   || coalesce(E' \x01 ' || annals.metadata_text(r.metadata), '');
 
 -- A value of a field, in any case, as a number of 32 bits. A collision costs a useless look. Fields: 1 action, 2 actor (id or name),
--- 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of any field, 7 any word, 8 the recorder, 9 the record's id.
+-- 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of any field, 7 any word, 8 the recorder, 9 the record's id, 10 the first two or
+-- four characters of an id among the words, 12 actor type, 13 subject type, 14 the name of a member of metadata, in its case.
 create or replace function annals.search_key(project_id uuid, field integer, value text) returns integer
 language sql immutable parallel safe
-return (hashtextextended(case when field = 6 then value else annals.fold(value) end collate "C", uuid_hash_extended(project_id, field))
+return (hashtextextended(case when field in (6, 10, 14) then value else annals.fold(value) end collate "C", uuid_hash_extended(project_id, field))
   >> 32)::integer;
+
+-- A value in the dictionary; null if it has no place there, because it is too long for an index or has the character that divides terms.
+create or replace function annals.term(field integer, value text) returns text
+language sql immutable parallel safe
+return (
+  select case when field = 6 then value
+    when octet_length(folded) + octet_length(value) < 1024 and strpos(value, E'\x01') = 0
+    then folded || case when value = folded collate "C" then '' else E'\x01' || value end
+  end
+  from (select annals.fold(value) as folded offset 0) as one);
+
+-- The terms of a field that begin so, in any case, as they were written.
+create or replace function annals.terms_from(project_id uuid, field integer, beginning text, at_most integer) returns setof text
+language sql stable parallel safe set search_path = pg_catalog, pg_temp
+as $$
+  select case when field = 6 then t.term else split_part(t.term, E'\x01', -1) end
+  from (select case when field = 6 then annals.word_text(beginning) else annals.fold(beginning) end as folded) as asked
+  cross join lateral (
+    select term from annals.term
+    where term.project_id = terms_from.project_id and term.field = terms_from.field and term.term > ''
+      -- the text behind is above all terms that begin so
+      and term.term between asked.folded and asked.folded || repeat(U&'\+10FFFF', 1024)
+      and starts_with(term.term, asked.folded)
+    order by term.term
+    limit at_most) as t
+$$;
 
 -- A digest of how this server makes keys. An index made in another way is made anew. PostgreSQL 15 to 18 make the same keys; a newer one
 -- may normalize characters that these do not know.
 create or replace function annals.search_mark() returns text
 language sql immutable parallel safe
-return md5(array_to_string(array(
+return '2' || md5(array_to_string(array(
     select annals.search_key('00000000-0000-0000-0000-000000000000', 6, word)
     from unnest(annals.words(
       U&'In ISTANBUL: \0130\0131I, CAFE\0301 CAF\00C9; \039B\039F\0301\0393\039F\03A3 \039B\038C\0393\039F\03C2 STRASSE \1E9E \FB01 '

@@ -299,6 +299,8 @@ begin
   values (project_id, ids[cardinality(ids)], through, through, last_place.mark);
 
   delete from annals.search_block as b where b.project_id = project_id and (b.block + 1) * 1024 <= through;
+  delete from annals.term as t where t.project_id = project_id and ((t.seen + 1::bigint) * 65536 <= through
+    or not exists (select from annals.search_block as b where b.project_id = t.project_id));
   delete from annals.merkle_seed as s where s.project_id = project_id and (s.tile + 1) * 256 <= through;
   if through % 256 <> 0 then
     update annals.merkle_seed as s

@@ -111,10 +111,12 @@ grant select, insert, update (sequence_id, generation, mark) on annals.projectio
 grant select, insert, update (record_count), delete on annals.daily_count to annals_service;
 grant select, insert, update (record_count, combination_count, actor_combination_count), delete on annals.daily_total to annals_service;
 grant select, insert, delete on annals.search_block to annals_service;
+grant select, insert, update (seen), delete on annals.term to annals_service;
 grant execute on function annals.combination_key(text, text, text), annals.cased_letters(), annals.folded_letters(), annals.case_folding(),
   annals.is_nearly_folded(text), annals.is_normal(text), annals.has_later_characters(text), annals.fold_unicode(text), annals.fold(text),
   annals.words(text), annals.word_text(text), annals.unicode_word_text(text), annals.metadata_text(jsonb), annals.record_text(annals.audit_record),
-  annals.split_words(text), annals.has_dense(text), annals.pairs(text), annals.indexed_words(text), annals.sought(text, boolean), annals.search_mark(), annals.projection_mark(text),
+  annals.split_words(text), annals.has_dense(text), annals.pairs(text), annals.indexed_words(text), annals.sought(text, boolean), annals.is_id(text), annals.term(integer, text),
+  annals.terms_from(uuid, integer, text, integer), annals.search_mark(), annals.projection_mark(text),
   annals.search_key(uuid, integer, text), annals.search_entry(bigint, integer), annals.search_entries(bigint, integer[]) to annals_service;
 
 -- The tree of a feed's log only grows.

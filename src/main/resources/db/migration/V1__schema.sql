@@ -570,6 +570,19 @@ alter table annals.search_block
 -- Each block has thousands of keys at once: a pending list would only be searched, too.
 create index search_block_keys_idx on annals.search_block using gin (annals.search_entries(block, keys)) with (fastupdate = off);
 
+-- The dictionary: each action, outcome, type, name of a member of metadata and word of a project's indexed records, for completion and for
+-- the terms that a pattern may match. Written with the index.
+create table annals.term (
+  project_id  uuid      not null,
+  -- The number of the last 65,536 places that have it. 2147483647 for the empty term, which says that the field lacks some terms.
+  seen        integer   not null,
+  -- As search_key() numbers them.
+  field       smallint  not null,
+  -- Folded; behind it U+0001 and the value as it was written, if that differs.
+  term        text      not null collate "C",
+  constraint term_pkey primary key (project_id, field, term)
+) with (fillfactor = 80); -- room for the next version of a row on its own page
+
 -- --- The logs' trees -------------------------------------------------------------------------------------------------------
 
 -- 256 hashes each; the incomplete last tile of a level is computed when needed. Rows never change: a rebuild computes them anew and

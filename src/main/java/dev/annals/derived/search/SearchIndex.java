@@ -21,6 +21,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +37,9 @@ public class SearchIndex implements Projection, FeedIndex {
 
     private static final Sql PROJECT_SEARCH = Sql.named("derived/search/project_search");
     private static final Sql FORGET_BLOCK = Sql.named("derived/search/forget_block");
+    private static final Sql FORGET_TERMS = Sql.named("derived/search/forget_terms");
     private static final Sql RESET_SEARCH = Sql.named("derived/search/reset_search");
+    private static final Sql RESET_TERMS = Sql.named("derived/search/reset_terms");
     private static final Sql SEARCH_BLOCKS = Sql.named("derived/search/search_blocks");
     private static final Sql SEARCH_BLOCKS_BY_TIME = Sql.named("derived/search/search_blocks_by_time");
 
@@ -63,16 +66,21 @@ public class SearchIndex implements Projection, FeedIndex {
     /** The index grows with each word. Every search for words reads the rare record with a value of more. */
     private static final int INDEXED_WORDS = 256;
 
+    /** A dictionary with more does not help a pattern, and a writer must not fill the disk. */
+    private static final int DICTIONARY_TERMS = 100_000;
+
     private static final int BLOCKS_PER_RESET = 500;
+    private static final int TERMS_PER_RESET = 20_000;
 
     private final Pool pool;
     private final SearchConfig config;
     private final int indexedBytes;
     private final int indexedWords;
+    private final int terms;
 
     @Inject
     public SearchIndex(@Reads Pool pool, SearchConfig config) {
-        this(pool, config, INDEXED_BYTES, INDEXED_WORDS);
+        this(pool, config, INDEXED_BYTES, INDEXED_WORDS, DICTIONARY_TERMS);
     }
 
     /**
@@ -81,12 +89,14 @@ public class SearchIndex implements Projection, FeedIndex {
      * @param indexedBytes the most bytes of UTF-8 of a value whose words are indexed; a search for words reads every record with a
      *     longer one
      * @param indexedWords the most words of such a value
+     * @param terms the most terms of a field in the dictionary of a project; a pattern for a field with more is not looked up
      */
-    public SearchIndex(Pool pool, SearchConfig config, int indexedBytes, int indexedWords) {
+    public SearchIndex(Pool pool, SearchConfig config, int indexedBytes, int indexedWords, int terms) {
         this.pool = pool;
         this.config = config;
         this.indexedBytes = indexedBytes;
         this.indexedWords = indexedWords;
+        this.terms = terms;
     }
 
     @Override
@@ -101,6 +111,7 @@ public class SearchIndex implements Projection, FeedIndex {
                 .bind("sequence_id", sequenceId)
                 .bind("bytes", indexedBytes)
                 .bind("words", indexedWords)
+                .bind("terms", terms)
                 .execute(connection)
                 .map(rows -> rows.iterator().next().getLong("sequence_id"));
     }
@@ -116,21 +127,40 @@ public class SearchIndex implements Projection, FeedIndex {
 
     @Override
     public Uni<Void> include(SqlConnection connection, UUID projectId, long sequenceId) {
-        return project(connection, projectId, (sequenceId - 1) / BLOCK * BLOCK).replaceWithVoid();
+        return project(connection, projectId, (sequenceId - 1) / BLOCK * BLOCK)
+                .chain(() -> forgetTerms(connection, projectId, sequenceId));
+    }
+
+    private static Uni<Void> forgetTerms(SqlConnection connection, UUID projectId, long sequenceId) {
+        return FORGET_TERMS
+                .bind("project_id", projectId)
+                .bind("block", (sequenceId - 1) / BLOCK)
+                .execute(connection)
+                .replaceWithVoid();
     }
 
     @Override
     public Uni<Void> afterRemoval(SqlConnection connection, UUID projectId, long horizon) {
         return horizon % BLOCK == 0
-                ? Uni.createFrom().voidItem()
+                ? forgetTerms(connection, projectId, horizon)
                 : retract(connection, projectId, horizon + 1).chain(() -> include(connection, projectId, horizon + 1));
     }
 
     @Override
     public Uni<Void> reset(SqlConnection connection, UUID projectId) {
+        AtomicReference<@Nullable Long> after = new AtomicReference<>();
+        return untilDone(() -> resetNext(connection, projectId, after))
+                .chain(() -> untilDone(() -> RESET_TERMS
+                        .bind("project_id", projectId)
+                        .bind("terms", TERMS_PER_RESET)
+                        .execute(connection)
+                        .map(rows -> rows.iterator().next().getLong("terms") > 0)));
+    }
+
+    private static Uni<Void> untilDone(Supplier<Uni<Boolean>> step) {
         return Multi.createBy()
                 .repeating()
-                .uni(AtomicReference<@Nullable Long>::new, after -> resetNext(connection, projectId, after))
+                .uni(() -> step.get())
                 .whilst(more -> more)
                 .collect()
                 .last()
@@ -214,7 +244,7 @@ public class SearchIndex implements Projection, FeedIndex {
 
     @Override
     public FeedIndex readBy(Pool other) {
-        return new SearchIndex(other, config, indexedBytes, indexedWords);
+        return new SearchIndex(other, config, indexedBytes, indexedWords, terms);
     }
 
     @Override

@@ -67,7 +67,7 @@ class FacetsTest {
 
     private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
     private final Pool pool = new PoolFixture(log.database(), Map.of()).open(8);
-    private final SearchIndex index = new SearchIndex(pool, Settings.of(SearchConfig.class, Map.of()), 45, 9);
+    private final SearchIndex index = new SearchIndex(pool, Settings.of(SearchConfig.class, Map.of()), 45, 9, 100_000);
     private final FeedReader reader = new DatabaseReader(pool, index);
 
     @AfterEach

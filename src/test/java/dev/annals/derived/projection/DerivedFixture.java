@@ -83,7 +83,8 @@ public final class DerivedFixture implements AutoCloseable {
     /** All derived data of the project. */
     public List<String> derived() throws SQLException {
         List<String> all = new ArrayList<>();
-        for (String table : List.of("search_block", "daily_count", "daily_total", "merkle_tile", "merkle_seed")) {
+        for (String table :
+                List.of("search_block", "term", "daily_count", "daily_total", "merkle_tile", "merkle_seed")) {
             all.addAll(log.texts("select '" + table + " ' || t::text from annals." + table + " t where project_id = '"
                     + project + "' order by t"));
         }

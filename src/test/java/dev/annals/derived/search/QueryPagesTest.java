@@ -52,7 +52,7 @@ class QueryPagesTest {
     void pagesMatchAFullScan(long seed) throws SQLException, QueryException {
         Random random = new Random(seed);
         UUID project = log.insertProject();
-        SearchIndex index = new SearchIndex(pool, new Limits(700), 45, 9);
+        SearchIndex index = new SearchIndex(pool, new Limits(700), 45, 9, 100_000);
         FeedReader reader = new DatabaseReader(pool, index);
         RandomQueries.append(log, project, 2_300, random);
         new TestProjector(pool, List.of(index), 10_000).catchUp();

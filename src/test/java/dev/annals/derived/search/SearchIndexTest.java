@@ -77,7 +77,7 @@ class SearchIndexTest {
         Random random = new Random(seed);
         UUID project = log.insertProject();
         // some messages are too long, or have too many words, to be indexed
-        SearchIndex index = new SearchIndex(pool, new Limits(150), 45, 9);
+        SearchIndex index = new SearchIndex(pool, new Limits(150), 45, 9, 100_000);
         FeedReader reader = new DatabaseReader(pool, index);
         TestProjector projector = new TestProjector(pool, List.of(index), 10_000);
         append(project, 2_500, random);

@@ -70,7 +70,8 @@ class DumpAndRestoreTest {
         "--exclude-table=annals.flyway_schema_history",
         "--exclude-table=annals.projection*",
         "--exclude-table=annals.daily_*",
-        "--exclude-table=annals.search_block"
+        "--exclude-table=annals.search_block",
+        "--exclude-table=annals.term"
     };
 
     @AfterAll

@@ -47,6 +47,19 @@ export function viewAddress(name) {
   return `#${parameters}`;
 }
 
+/** The filters and columns that are shown, for a saved view. */
+export function viewContent() {
+  const {last, ...filter} = state.filters;
+  return {filter, ...(last !== undefined && {last}), columns: columns.columns};
+}
+
+/** The address of a saved view. */
+export function savedAddress({name, filter, last, columns: wanted}) {
+  const parameters = new URLSearchParams(filter);
+  Object.entries({last, columns: wanted?.join(), view: name}).filter(([, value]) => value).forEach(([key, value]) => parameters.set(key, value));
+  return `#${parameters}`;
+}
+
 /** Reads the address. Values that the page could not have written are left out. */
 export function readAddress() {
   const parameters = new URLSearchParams(location.hash.slice(1));

@@ -91,6 +91,7 @@ const credentials = (as) => {
 /**
  * Asks the service. Fails with a Problem, whose status is 0 if the service cannot be reached.
  *
+ * @param body a value to send as JSON
  * @param cookie whether to send the session's cookie, if there is one
  * @param as a token to send in place of the current one
  * @param body a value to send as JSON

@@ -24,6 +24,10 @@ const METADATA_WIDTH = 9;
 /** As wide on paper as their content, which has a similar length in each row. */
 const FIXED = ['time', 'recorded_at', 'outcome', 'number'];
 
+const MAX_PATH = 200;
+/** Whether a text is the path of a value in the metadata, as in a query. */
+export const isPath = (text) => text.length <= MAX_PATH && PATH.test(text);
+
 /** Known columns in their order, with those of metadata before message and number. */
 function cleaned(names) {
   const wanted = new Set([...ALWAYS, ...names]);

@@ -3,6 +3,7 @@
 import {LABELS, FILTERS, go} from './address.js';
 import {suggest} from './facets.js';
 import {rangeOf} from './feed.js';
+import {nameOf} from './recorders.js';
 import {value} from './rows.js';
 import {state, watch} from './store.js';
 import {button, byId, icon, line, make} from './text.js';
@@ -17,7 +18,8 @@ const shownIn = {};
 const isTime = (name) => name === 'start' || name === 'end';
 
 /** A filter's value for people. */
-export const filterText = (name, text) => (isTime(name) ? timeText(text) : name === 'last' ? lastText(text) : text);
+export const filterText = (name, text) =>
+  (isTime(name) ? timeText(text) : name === 'last' ? lastText(text) : name === 'recorded_by' ? nameOf(text) : text);
 
 watch(['filters', 'zone'], draw);
 

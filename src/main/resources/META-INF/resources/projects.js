@@ -10,7 +10,7 @@ const MAX_TOKENS = 20;
 const MANY = 8;
 const READING = ['read', 'audit', 'admin'];
 
-/** Of each project with a token: its id and name, the token and the token's description. */
+/** Of each project with a token: its id and name, the token, and the token's description and scopes. */
 let tokens = readTokens();
 /** The id and name of each project that is granted to the session; null until the service has answered. */
 let granted = null;
@@ -43,6 +43,9 @@ export const nameOf = (id) => open().find((of) => of.id === id)?.name ?? '';
 /** Whether a project is open, or may be granted to a session about which the service has not answered yet. */
 export const isOpen = (id) => open().some((of) => of.id === id) || (isSession() && granted === null);
 
+/** Whether the reader may save views for the project. A session only reads. */
+export const maySave = () => ['stream', 'admin'].some((scope) => tokens.find((of) => of.token === token)?.scopes?.includes(scope));
+
 /** Makes a project the current one. */
 export function use(id) {
   const given = tokens.find((of) => of.id === id);
@@ -60,12 +63,12 @@ export async function take(given) {
     throw new Problem(0, 'This is not a token: it has characters that no token has.');
   }
   await ask(`${FEED}?order=desc&limit=1`, {as: given});
-  const {project: {id, name}, description} = await askJson('v1/whoami', {as: given});
+  const {project: {id, name}, description, scopes} = await askJson('v1/whoami', {as: given});
   const others = tokens.filter((of) => of.id !== id);
   if (others.length >= MAX_TOKENS) {
     throw new Problem(0, `This tab has tokens of ${MAX_TOKENS} projects already: forget one first.`);
   }
-  keep([...others, {id, name, token: given, description}]);
+  keep([...others, {id, name, token: given, description, scopes}]);
   use(id);
 }
 

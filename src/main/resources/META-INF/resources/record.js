@@ -3,6 +3,7 @@
 import {changesOf, changesTable} from './changes.js';
 import {button, byId, exact, icon, line, long, make, paintJson} from './text.js';
 import {MAX_QUERY, hasWords, metadataField, term, withTerm} from './query.js';
+import {recorderName} from './recorders.js';
 import {relativeText, timeText} from './times.js';
 
 const MAX_METADATA = 100;
@@ -142,7 +143,9 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
       ...field('Redacted', {text: record.redacted && Object.keys(record.redacted).join(', ')}),
       ...field('Number', {text: record.number && `${record.number.sequence} ${exact(record.number.value)}`}),
       ...time('Recorded', record.recorded_at, 'recorded_at'),
-      ...field('Recorded by', {text: record.recorded_by, filter: 'recorded_by', field: 'recorded_by'}),
+      ...field('Recorded by', {
+        text: record.recorded_by, filter: 'recorded_by', field: 'recorded_by', shown: record.recorded_by && make('span', {},
+          recorderName(record.recorded_by), make('bdi', {class: 'dim id'}, line(record.recorded_by)))}),
       ...field('Sequence id', {text: record.sequence_id}),
       ...field('Id', {text: record.id})),
     ...(changes.length > 0

@@ -4,6 +4,7 @@
 import {address} from './address.js';
 import {columns, fit, isMetadata, metadataAt, title} from './columns.js';
 import {placesOf} from './query.js';
+import {recorderName} from './recorders.js';
 import {entryOf, isComplete, nearest, recordAt, recordOf, recordsBetween, size, state, watch} from './store.js';
 import {byId, line, make, outcomeKind, partyText} from './text.js';
 import {isAhead, partsOf, relativeText, timeText} from './times.js';
@@ -239,7 +240,7 @@ const CELLS = {
   subject: subjectCell,
   outcome: ({outcome}) => cell('outcome', ...(outcome ? [value(outcome, `badge ${outcomeKind(outcome)}`)] : [])),
   ip_address: (record) => extra('ip_address', valueOrMark(record.ip_address ?? '', record, 'ip_address')),
-  recorded_by: (record) => extra('recorded_by', value(record.recorded_by ?? '')),
+  recorded_by: ({recorded_by: recorder}) => extra('recorded_by', ...(recorder ? [recorderName(recorder)] : [])),
   recorded_at: ({recorded_at: time}) => {
     const {date, time: ofDay, zone} = partsOf(time);
     return extra('recorded_at', make('time', {datetime: time, title: timeText(time)},

@@ -4,7 +4,7 @@
 // signs in and out, address.js turns the state into the address and back.
 
 import {Problem, isLink, ofBrowser, project, token} from './api.js';
-import {begin as beginAddress, currentAddress, readAddress, sameFilters, viewAddress} from './address.js';
+import {begin as beginAddress, currentAddress, readAddress, sameFilters, savedAddress, viewAddress, viewContent} from './address.js';
 import {forgetChart} from './chart.js';
 import * as columns from './columns.js';
 import {closeDetail, detail, openDetail, step, verifyAll, verifyInSight} from './detail.js';
@@ -210,7 +210,7 @@ share.begin(() => ({
     ...(state.ends.newer !== null && size() > 0 && {cursor: newest().sequence_id + 1}),
   },
 }));
-beginViews(viewAddress);
+beginViews({current: viewAddress, saved: savedAddress, content: viewContent});
 verify.listen({changed: verifyAll, marked: markRecord});
 showTheme();
 set({live: state.live});

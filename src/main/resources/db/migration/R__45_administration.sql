@@ -600,7 +600,7 @@ begin
   end loop;
 end $$;
 
--- Derives projects, tokens, grants, holds, archives, streams, alerts and catalogues from the administration's feed. Returns each difference to the
+-- Derives projects, tokens, grants, holds, archives, streams, alerts, views and catalogues from the administration's feed. Returns each difference to the
 -- tables, and each event that does not follow from the events before it.
 create or replace function annals.administration_differences() returns table (finding text)
 language plpgsql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
@@ -616,8 +616,8 @@ begin
         'annals.token.limit', 'annals.token.link', 'annals.writer.grant', 'annals.writer.revoke', 'annals.hold.set',
         'annals.hold.lift', 'annals.grant.make', 'annals.grant.revoke', 'annals.identity.enter', 'annals.archive.note',
         'annals.stream.set', 'annals.stream.pause', 'annals.stream.resume', 'annals.stream.rewind', 'annals.stream.stop',
-        'annals.stream.delete', 'annals.alert.set', 'annals.alert.delete', 'annals.catalogue.set', 'annals.action.set',
-        'annals.action.delete'])
+        'annals.stream.delete', 'annals.alert.set', 'annals.alert.delete', 'annals.view.set', 'annals.view.delete',
+        'annals.catalogue.set', 'annals.action.set', 'annals.action.delete'])
   ), change as materialized (
     select sequence_id, split_part(action, '.', 2) as kind, nullif(before, 'null') as before, nullif(after, 'null') as after
     from event
@@ -660,6 +660,8 @@ begin
     select 'catalogue', project_id::text, annals.state(catalogue) from annals.catalogue as catalogue
     union all
     select 'action', concat_ws(' ', project_id, name), annals.state(action) from annals.catalogue_action as action
+    union all
+    select 'view', id::text, annals.state(saved) from annals.saved_view as saved
   )
   select format('event %s (%s %s) does not follow from the one before it: %s, not %s',
     sequence_id, kind, key, coalesce(before::text, 'nothing'), coalesce(left_before::text, 'nothing'))

@@ -93,6 +93,10 @@ grant select on annals.catalogue, annals.catalogue_action to annals_service;
 grant execute on function annals.set_catalogue(uuid, text, text, jsonb, boolean, integer, integer, uuid, inet),
   annals.delete_catalogue_action(uuid, text, uuid, inet) to annals_service;
 
+grant select on annals.saved_view to annals_service;
+grant execute on function annals.set_view(uuid, uuid, text, jsonb, text, jsonb, integer, uuid, inet),
+  annals.delete_view(uuid, text, uuid, inet) to annals_service;
+
 -- Sequences. Their rows stay.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;
 grant select, insert, update, delete on annals.sequence_series to annals_service;

@@ -934,6 +934,27 @@ create table annals.catalogue_action (
     jsonb_typeof(metadata_schema) = 'object' and octet_length(metadata_schema::text) <= 16384)
 );
 
+-- Saved views, for all readers of a project. A change leaves an event.
+create table annals.saved_view (
+  id          uuid         not null,
+  project_id  uuid         not null,
+  name        varchar(80)  not null,
+  -- Filters, by the names of a page's parameters.
+  filter      jsonb        not null,
+  -- A range that moves with the clock, such as 24h; null without one.
+  last        varchar(6),
+  -- Columns of the viewer; null for the usual ones.
+  columns     jsonb,
+  changed_at  timestamptz  not null default clock_timestamp(),
+  constraint saved_view_pkey primary key (id),
+  constraint saved_view_name_key unique (project_id, name),
+  constraint saved_view_project_fkey foreign key (project_id) references annals.project (id),
+  constraint saved_view_name check (name ~ '^[^[:cntrl:]/.][^[:cntrl:]/]*$'),
+  constraint saved_view_filter check (jsonb_typeof(filter) = 'object' and octet_length(filter::text) <= 16384),
+  constraint saved_view_last check (last ~ '^[1-9][0-9]{0,4}[smhdw]$'),
+  constraint saved_view_columns check (jsonb_typeof(columns) = 'array' and octet_length(columns::text) <= 16384)
+);
+
 -- Verification in the background: how far each feed was verified, and the findings. All instances take turns.
 create table annals.verification (
   project_id   uuid         not null,

@@ -2,10 +2,14 @@
 --
 -- :project_id    uuid
 -- :sequence_id   bigint[]   of each key, a record that has the value
--- :field         integer[]  of each: 0 to 5 for action, actor, subject, outcome, IP address and recorder
+-- :field         integer[]  of each: 0 to 5 for action, actor, subject, outcome, IP address and recorder, 6 to 9 for the paths
 -- :key           bigint[]
 -- :record_count  integer[]  the records that have it
 -- :seed          bigint     of the keys
+-- :first_path   text[]     in the metadata; null for none
+-- :second_path  text[]
+-- :third_path   text[]
+-- :fourth_path  text[]
 --
 -- Rows by field, the most frequent value first, then by value: field integer, key bigint, record_count integer, value text, name text (the
 -- name of a party with an id in that record). Values that have since been redacted or removed are missing.
@@ -22,6 +26,10 @@ cross join lateral (
       when 3 then r.outcome
       when 4 then host(r.ip_address)
       when 5 then annals.recorder(r.recorded_by_token, r.recorded_by_role)
+      when 6 then r.metadata::jsonb #>> :first_path::text[]
+      when 7 then r.metadata::jsonb #>> :second_path::text[]
+      when 8 then r.metadata::jsonb #>> :third_path::text[]
+      when 9 then r.metadata::jsonb #>> :fourth_path::text[]
     end as value,
     case
       when wanted.field = 1 and r.actor_id is not null then r.actor_name

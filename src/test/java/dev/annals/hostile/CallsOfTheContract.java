@@ -113,6 +113,8 @@ abstract class CallsOfTheContract {
             return streamCall(method, path, project);
         } else if (path.startsWith("/v1/alerts/")) {
             return alertCall(method, path, project);
+        } else if (path.startsWith("/v1/views/")) {
+            return viewCall(method, path, project);
         }
         return switch (operation) {
             case "PATCH /v1/projects/{project}" ->
@@ -159,6 +161,7 @@ abstract class CallsOfTheContract {
                 yield new Call(method, path.replace(record, id), "{\"reason\": \"a case\"}", "");
             }
             case "DELETE /v1/session" -> new Call(method, path, "", "");
+            case "GET /v1/recorders" -> new Call(method, path + "?recorded_by=token:" + record, "", "");
             case "POST /v1/projects/{project}/grants" -> new Call(method, path, GRANT, "");
             case "DELETE /v1/projects/{project}/grants/{id}" -> {
                 Call make = call("POST /v1/projects/{project}/grants", project, record);
@@ -211,6 +214,15 @@ abstract class CallsOfTheContract {
                 path.replace("{name}", "a" + UUID.randomUUID()),
                 "{\"q\": \"nobody\", \"threshold\": 1, \"interval_seconds\": 60}",
                 "");
+        if (method.equals("PUT")) {
+            return set;
+        }
+        assertThat(send(set, project.token()).statusCode()).isEqualTo(201);
+        return new Call(method, set.path(), "", "");
+    }
+
+    private Call viewCall(String method, String path, Project project) {
+        Call set = new Call("PUT", path.replace("{name}", "v" + UUID.randomUUID()), "{\"filter\": {}}", "");
         if (method.equals("PUT")) {
             return set;
         }

@@ -21,6 +21,6 @@ public final class FacetCounts {
 
     /** The answer, as JSON. */
     public Uni<byte[]> count(UUID projectId, Filter filter) {
-        return facets.count(projectId, new FacetsRequest(filter, null, TOP), bytes -> true);
+        return facets.count(projectId, new FacetsRequest(filter, null, TOP, List.of()), bytes -> true);
     }
 }

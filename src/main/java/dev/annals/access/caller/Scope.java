@@ -23,7 +23,7 @@ public enum Scope {
     REDACT,
     /** Creating viewer links. */
     LINK,
-    /** Streams and alerts. */
+    /** Streams, alerts and saved views. */
     STREAM,
     /** A viewer link reads {@link Caller#view}. */
     VIEW,

@@ -7,7 +7,7 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The counts of one request, and its answer. Used by one thread at a time. */
@@ -19,18 +19,32 @@ final class FacetAnswer {
     static final int OUTCOME = FIELDS.indexOf("outcome");
     static final int TOP_OUTCOMES = 10;
 
-    /** A record needs this memory until it is counted: numbers for its place, fields and time, as sent and as read. */
-    static final int BYTES_PER_RECORD = (2 + FIELDS.size()) * 36;
-
-    private final ValueCounts[] counts = IntStream.range(0, FIELDS.size())
-            .mapToObj(field -> new ValueCounts())
-            .toArray(ValueCounts[]::new);
-    private final int[] missing = new int[FIELDS.size()];
+    private final List<String> names;
+    private final ValueCounts[] counts;
+    private final int[] missing;
     private final Timeline timeline;
     private int total;
 
-    FacetAnswer(Timeline timeline) {
+    FacetAnswer(Timeline timeline, FacetsRequest request) {
         this.timeline = timeline;
+        this.names = Stream.concat(FIELDS.stream(), request.paths().stream().map(FacetsRequest.MetadataPath::text))
+                .toList();
+        this.counts = names.stream().map(name -> new ValueCounts()).toArray(ValueCounts[]::new);
+        this.missing = new int[names.size()];
+    }
+
+    /** The number of a request's fields, and of paths in the metadata. */
+    static int fields(FacetsRequest request) {
+        return FIELDS.size() + request.paths().size();
+    }
+
+    /** A record needs this memory until it is counted: numbers for its place, fields and time, as sent and as read. */
+    static int bytesPerRecord(FacetsRequest request) {
+        return (2 + fields(request)) * 36;
+    }
+
+    private static String column(int field) {
+        return field < FIELDS.size() ? FIELDS.get(field) : "metadata_" + (field - FIELDS.size());
     }
 
     Timeline timeline() {
@@ -57,8 +71,8 @@ final class FacetAnswer {
             return;
         }
         total += places.length;
-        for (int field = 0; field < FIELDS.size(); field++) {
-            Long[] values = row.getArrayOfLongs(FIELDS.get(field));
+        for (int field = 0; field < counts.length; field++) {
+            Long[] values = row.getArrayOfLongs(column(field));
             for (int i = 0; i < places.length; i++) {
                 if (values[i] == null) {
                     missing[field]++;
@@ -109,7 +123,7 @@ final class FacetAnswer {
         json.writeStringField("interval", timeline.interval().text());
         writeIntervals(of(OUTCOME, values), json);
         json.writeArrayFieldStart("facets");
-        for (int field = 0; field < FIELDS.size(); field++) {
+        for (int field = 0; field < counts.length; field++) {
             writeFacet(field, most, of(field, values), json);
         }
         json.writeEndArray();
@@ -150,7 +164,7 @@ final class FacetAnswer {
 
     private void writeFacet(int field, int most, List<Value> values, JsonGenerator json) throws IOException {
         json.writeStartObject();
-        json.writeStringField("field", FIELDS.get(field));
+        json.writeStringField("field", names.get(field));
         json.writeArrayFieldStart("values");
         for (Value value : values.subList(0, Math.min(most, values.size()))) {
             json.writeStartObject();

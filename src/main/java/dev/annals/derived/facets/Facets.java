@@ -106,8 +106,8 @@ class Facets {
 
     static long firstMemory(FacetsRequest request) {
         // A value and its name, twice: as read and as JSON.
-        long values = 8_192L * FacetAnswer.FIELDS.size() * Math.max(request.top(), FacetAnswer.TOP_OUTCOMES);
-        return (long) STATEMENTS * MOST_PLACES * FacetAnswer.BYTES_PER_RECORD + values;
+        long values = 8_192L * FacetAnswer.fields(request) * Math.max(request.top(), FacetAnswer.TOP_OUTCOMES);
+        return (long) STATEMENTS * MOST_PLACES * FacetAnswer.bytesPerRecord(request) + values;
     }
 
     /**
@@ -188,7 +188,7 @@ class Facets {
         Walk(UUID projectId, FacetsRequest request, Timeline timeline, LongPredicate memory, Row bounds) {
             this.projectId = projectId;
             this.request = request;
-            this.answer = new FacetAnswer(timeline);
+            this.answer = new FacetAnswer(timeline, request);
             this.memory = memory;
             this.through = bounds.getLong("head");
             this.horizon = bounds.getLong("horizon");
@@ -263,11 +263,21 @@ class Facets {
                                                             .counted()
                                                             .text())
                                             .bind("seed", seed)
+                                            .bind("first_path", path(0))
+                                            .bind("second_path", path(1))
+                                            .bind("third_path", path(2))
+                                            .bind("fourth_path", path(3))
                                             .execute(connection)))
                             .map(rows -> Optional.of(rows.iterator().next()))
                             .onFailure(Facets::wasCancelled)
                             .recoverWithItem(Optional.empty()))
                     .map(row -> new Piece(piece, row, System.nanoTime() - began));
+        }
+
+        private String @Nullable [] path(int number) {
+            return number < request.paths().size()
+                    ? request.paths().get(number).names().toArray(String[]::new)
+                    : null;
         }
 
         private boolean add(ScanPlan ahead, Piece piece) {
@@ -301,7 +311,7 @@ class Facets {
             List<Integer> fields = new ArrayList<>();
             List<Long> keys = new ArrayList<>();
             List<Integer> counts = new ArrayList<>();
-            for (int field = 0; field < FacetAnswer.FIELDS.size(); field++) {
+            for (int field = 0; field < FacetAnswer.fields(request); field++) {
                 for (ValueCounts.Group group : answer.top(field, request.top())) {
                     places.add(group.newest());
                     fields.add(field);
@@ -316,6 +326,10 @@ class Facets {
                     .bind("key", keys.toArray(Long[]::new))
                     .bind("record_count", counts.toArray(Integer[]::new))
                     .bind("seed", seed)
+                    .bind("first_path", path(0))
+                    .bind("second_path", path(1))
+                    .bind("third_path", path(2))
+                    .bind("fourth_path", path(3))
                     .execute(pool)
                     .map(Facets::values));
         }

@@ -56,6 +56,7 @@ public class ViewerRoutes {
             "proof.js",
             "query.js",
             "record.js",
+            "recorders.js",
             "rows.js",
             "session.js",
             "share.js",

@@ -43,6 +43,7 @@ public enum ProblemType {
     TOO_MANY_STREAMS(409, "Too many streams"),
     TOO_MANY_ALERTS(409, "Too many alerts"),
     TOO_MANY_ACTIONS(409, "Too many actions"),
+    TOO_MANY_VIEWS(409, "Too many views"),
     /** For the secrets of sinks. */
     NO_STREAMS_KEY(409, "No streams key"),
     /** Its name stays taken, since its values were issued. */

@@ -59,6 +59,60 @@ class FacetsOverHttpTest extends ProjectTest {
     }
 
     @Test
+    void valuesOfTheMetadataAreCountedAtUpToFourPaths() {
+        append(
+                project,
+                "{'action': 'a', 'metadata': {'region': 'ams', 'http': {'status': 200}, 'a.b': {'x y': true}}}",
+                "{'action': 'a', 'metadata': {'region': 'ams', 'http': {'status': '200'}, 'a.b': {'x y': null}}}",
+                "{'action': 'b', 'metadata': {'region': ['ams'], 'http': {'status': 1.50}}}",
+                "{'action': 'b', 'metadata': {'region': {'x': 1}, 'http': 5, 'long': '%s'}}"
+                        .formatted("x".repeat(1_025)),
+                "{'action': 'b', 'metadata': {'region': '<b>', 'long': '%s'}}".formatted("y".repeat(1_024)));
+        append(log.newProject(), "{'action': 'a', 'metadata': {'region': 'other'}}");
+        Response answer = given().auth()
+                .preemptive()
+                .oauth2(project.token())
+                .queryParam("metadata", "metadata.region,metadata.http.status,metadata.\"a.b\".\"x y\",metadata.long")
+                .get(FACETS);
+        assertThat(answer.<List<String>>path("facets.field").subList(6, 10))
+                .containsExactly(
+                        "metadata.region", "metadata.http.status", "metadata.\"a.b\".\"x y\"", "metadata.long");
+        assertThat(answer.<List<?>>path("facets[6].values"))
+                .isEqualTo(List.of(Map.of("value", "ams", "count", 2), Map.of("value", "<b>", "count", 1)));
+        assertThat(answer.<Integer>path("facets[6].missing")).isEqualTo(2);
+        assertThat(answer.<List<?>>path("facets[7].values"))
+                .isEqualTo(List.of(Map.of("value", "200", "count", 2), Map.of("value", "1.50", "count", 1)));
+        assertThat(answer.<List<?>>path("facets[8].values")).isEqualTo(List.of(Map.of("value", "true", "count", 1)));
+        assertThat(answer.<Integer>path("facets[8].missing")).isEqualTo(4);
+        assertThat(answer.<Integer>path("facets[9].distinct")).isEqualTo(1);
+        assertThat(get("?metadata=metadata.region&action=b").<List<?>>path("facets[6].values"))
+                .isEqualTo(List.of(Map.of("value", "<b>", "count", 1)));
+        for (String wrong : List.of(
+                "",
+                "region",
+                "metadata",
+                "metadata.",
+                "metadata.a:b",
+                "-metadata.a",
+                "metadata.a:x OR metadata.b",
+                " metadata.a",
+                "metadata.a,",
+                "metadata.a,metadata.a",
+                "metadata.a,metadata.b,metadata.c,metadata.d,metadata.e",
+                "metadata." + "a".repeat(192))) {
+            given().auth()
+                    .preemptive()
+                    .oauth2(project.token())
+                    .queryParam("metadata", wrong)
+                    .get(FACETS)
+                    .then()
+                    .statusCode(400)
+                    .body("parameter", equalTo("metadata"));
+        }
+        assertThat(get("?metadata=metadata." + "a".repeat(191)).statusCode()).isEqualTo(200);
+    }
+
+    @Test
     void anEmptyFeedHasNoFacets() {
         Response answer = get("");
         assertThat(answer.<Integer>path("total")).isZero();

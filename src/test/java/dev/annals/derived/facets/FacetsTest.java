@@ -104,7 +104,8 @@ class FacetsTest {
                                     && RandomQueries.matches(new Query.Time(false, start, end), stored)
                                     && RandomQueries.matches(part, stored))
                     .toList();
-            FacetsRequest request = new FacetsRequest(filter, null, RandomQueries.of(List.of(1, 3, 100), random));
+            FacetsRequest request =
+                    new FacetsRequest(filter, null, RandomQueries.of(List.of(1, 3, 100), random), List.of());
             JsonNode answer = count(facets(Map.of()), project, request);
             assertThat(answer.path("through").asLong()).isEqualTo(3_400);
             assertThat(answer.path("complete").asBoolean()).isTrue();
@@ -122,8 +123,9 @@ class FacetsTest {
     void theMostFrequentValuesAreTheFirstOfMany() throws SQLException {
         UUID project = log.insertProject();
         insert(project, "'act ' || floor(sqrt(2 * n)), 'made up ' || n, null", 9_000);
-        JsonNode answer = count(facets(Map.of()), project, new FacetsRequest(Filter.NONE, null, 5));
-        assertIsACountOf(FilteredPages.everyRecord(reader, project), new FacetsRequest(Filter.NONE, null, 5), answer);
+        JsonNode answer = count(facets(Map.of()), project, new FacetsRequest(Filter.NONE, null, 5, List.of()));
+        assertIsACountOf(
+                FilteredPages.everyRecord(reader, project), new FacetsRequest(Filter.NONE, null, 5, List.of()), answer);
         JsonNode actors = answer.path("facets").path(1);
         assertThat(actors.path("distinct").asInt()).isEqualTo(9_000);
         assertThat(actors.path("values")).hasSize(5);
@@ -153,7 +155,7 @@ class FacetsTest {
         List<@Nullable Interval> asked = new ArrayList<>(List.of(Interval.values()));
         asked.add(null);
         for (Interval interval : asked) {
-            FacetsRequest request = new FacetsRequest(Filter.NONE, interval, 10);
+            FacetsRequest request = new FacetsRequest(Filter.NONE, interval, 10, List.of());
             if (interval != null && interval != Interval.YEAR && span(interval, all) > 1_000) {
                 Interval longer = interval;
                 while (longer != Interval.YEAR && span(longer, all) > 1_000) {
@@ -175,7 +177,7 @@ class FacetsTest {
         RandomQueries.append(log, project, 2_600, new Random(7));
         Facets facets = facets(Map.of("annals.facets.records", Integer.toString(records)));
         Query query = QueryParser.parse("-outcome:success", null);
-        FacetsRequest request = new FacetsRequest(Filter.NONE.and(query), null, 100);
+        FacetsRequest request = new FacetsRequest(Filter.NONE.and(query), null, 100, List.of());
         JsonNode answer = count(facets, project, request);
         assertThat(answer.path("complete").asBoolean()).isFalse();
         assertThat(answer.path("from").asLong()).isEqualTo(2_600 - records);
@@ -190,7 +192,7 @@ class FacetsTest {
         RandomQueries.append(log, project, 2_000, new Random(7));
         new TestProjector(pool, List.of(index), 10_000).catchUp();
         Filter needle = new Filter(null, null, "needle", null, null, null, null, null, null);
-        answer = count(facets, project, new FacetsRequest(needle, null, 1));
+        answer = count(facets, project, new FacetsRequest(needle, null, 1, List.of()));
         if (records > 1_000) {
             assertThat(answer.path("complete").asBoolean()).isTrue();
             assertThat(answer.path("total").asInt()).isEqualTo(1);
@@ -214,7 +216,7 @@ class FacetsTest {
                 "update annals.projection_checkpoint set sequence_id = " + through + " where project_id = '" + project
                         + "' and projection = 'search'");
         Facets facets = facets(Map.of("annals.facets.records", "1000000"));
-        JsonNode answer = count(facets, project, new FacetsRequest(Filter.NONE, null, 1));
+        JsonNode answer = count(facets, project, new FacetsRequest(Filter.NONE, null, 1, List.of()));
         assertThat(answer.path("complete").asBoolean()).isTrue();
         assertThat(answer.path("through").asText()).isEqualTo(through);
         assertThat(answer.path("total").asInt()).isEqualTo(3 * 1_024);
@@ -224,7 +226,7 @@ class FacetsTest {
     void aCountEndsWhenItsMemoryIsUsed() throws SQLException {
         UUID project = log.insertProject();
         insert(project, "'a', 'made up ' || n, null", 5_000);
-        FacetsRequest request = new FacetsRequest(Filter.NONE, null, 1);
+        FacetsRequest request = new FacetsRequest(Filter.NONE, null, 1, List.of());
         // for a thousand values: fast statements read more places each time
         LongPredicate little = bytes -> bytes < Facets.firstMemory(request) + 50_000;
         JsonNode answer = count(facets(Map.of()), project, request, little);
@@ -243,7 +245,7 @@ class FacetsTest {
         insert(project, "'hay', null, repeat('x ', 8000)", 1_000);
         Facets facets = new Facets(pool, index, Settings.of(FacetsConfig.class, Map.of()), Duration.ofMillis(50));
         Filter phrase = Filter.NONE.and(QueryParser.parse("\"x y\"", null));
-        JsonNode answer = count(facets, project, new FacetsRequest(phrase, null, 1));
+        JsonNode answer = count(facets, project, new FacetsRequest(phrase, null, 1, List.of()));
         assertThat(answer.path("complete").asBoolean()).isFalse();
         assertThat(answer.path("from").asLong()).isEqualTo(2_100);
         assertThat(answer.path("total").asLong()).isZero();
@@ -299,7 +301,7 @@ class FacetsTest {
         assertThat(count(facets, busy, OF_ALL).path("total").asInt()).isEqualTo(3);
     }
 
-    private static final FacetsRequest OF_ALL = new FacetsRequest(Filter.NONE, null, 1);
+    private static final FacetsRequest OF_ALL = new FacetsRequest(Filter.NONE, null, 1, List.of());
 
     private UUID projectOfThree() throws SQLException {
         UUID project = log.insertProject();

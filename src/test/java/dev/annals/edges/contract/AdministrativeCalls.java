@@ -58,6 +58,7 @@ final class AdministrativeCalls {
             // The first answer of each is that it was made; a stream or an alert that is set again has another event.
             case "setStream" -> answer.statusCode() == 201 ? made("annals.stream.set", answer) : Optional.empty();
             case "setAlert" -> answer.statusCode() == 201 ? made("annals.alert.set", answer) : Optional.empty();
+            case "setView" -> answer.statusCode() == 201 ? made("annals.view.set", answer) : Optional.empty();
             case "liftHold" -> named("annals.hold.lift", path);
             default -> Optional.empty();
         };

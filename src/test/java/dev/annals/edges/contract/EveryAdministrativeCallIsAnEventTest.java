@@ -26,7 +26,8 @@ class EveryAdministrativeCallIsAnEventTest {
               select id::text from annals.project union all select id::text from annals.access_token
               union all select id::text from annals.legal_hold
               union all select id::text from annals.identity_grant union all select id::text from annals.archive
-              union all select id::text from annals.stream union all select id::text from annals.alert)
+              union all select id::text from annals.stream union all select id::text from annals.alert
+              union all select id::text from annals.saved_view)
             group by 1
             """;
 

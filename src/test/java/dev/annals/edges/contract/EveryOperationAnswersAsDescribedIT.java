@@ -221,6 +221,25 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
     }
 
     @Test
+    void readersShareViewsAndSeeTheNamesOfRecorders() {
+        RequestSpecification saving = given().auth().preemptive().oauth2(log.newToken(project.id(), "stream"));
+        RequestSpecification reading = given().auth().preemptive().oauth2(log.newToken(project.id(), "read"));
+        String view = "/v1/views/Refused%20logins";
+        json(saving, "{\"filter\": {\"q\": \"outcome:denied\"}, \"last\": \"24h\"}")
+                .put(view)
+                .then()
+                .statusCode(201);
+        json(saving, "{\"filter\": {\"q\": \"(\"}}").put(view).then().statusCode(422);
+        reading.get("/v1/views").then().statusCode(200).body("views", hasSize(1));
+        saving.delete(view).then().statusCode(204);
+        reading.get("/v1/recorders?recorded_by=token:" + UUID.randomUUID())
+                .then()
+                .statusCode(200)
+                .body("recorders", hasSize(0));
+        reading.get("/v1/recorders?recorded_by=x").then().statusCode(400);
+    }
+
+    @Test
     void aLinkShowsSomeRecords() {
         RequestSpecification linking = given().auth().preemptive().oauth2(log.newToken(project.id(), "link"));
         String url = json(linking, "{\"subject_id\": \"s-1\", \"expires_in_seconds\": 60}")

@@ -62,6 +62,54 @@ class ViewerFacetsTest extends BrowserTest {
     }
 
     @Test
+    void valuesOfChosenMetadataAreCountedAndFilterByKeysAlone() throws Exception {
+        Project project = log.newProject();
+        append(project, """
+                {"action": "a", "metadata": {"region": "ams 3", "http": {"status": 200}, "<i>x</i>": 1}}""", """
+                {"action": "b", "metadata": {"region": "ams 3", "http": {"status": 403}}}""", """
+                {"action": "c", "metadata": {"region": "fra1"}}""");
+        for (int width : new int[] {1440, 390}) {
+            try (Guarded guarded =
+                    chromium.open(new Browser.NewContextOptions().setViewportSize(width, 800), service)) {
+                Page page = guarded.page;
+                signIn(page, project);
+                assertThat(page.locator("#rows tr")).hasCount(3);
+                page.locator("#values").press("Enter");
+                Locator path = page.locator("#facet-path");
+                path.focus();
+                assertThat(page.locator("#facet-paths option")).hasCount(3);
+                assertThat(page.locator("#facet-paths option[value=region]")).hasCount(1);
+                path.fill("region");
+                path.press("Enter");
+                assertThat(page.locator("#facet-path-0 + button + ul li")).hasText(new String[] {"ams 32", "fra11"});
+                path.fill("http.status");
+                path.press("Enter");
+                assertThat(page.locator("#facet-path-1 ~ p")).hasText("1 without");
+                checkAccess(page);
+                page.reload();
+                assertThat(page.locator("#facet-path-1 + button + ul li")).hasCount(2);
+
+                page.getByLabel("Only this region: ams 3, 2").press("Enter");
+                assertThat(page.locator("#rows tr")).hasCount(2);
+                assertThat(page.locator("input[name=q]")).hasValue("metadata.region:\"ams 3\"");
+                page.getByLabel("Any region: ams 3, 2").press("Enter");
+                assertThat(page.locator("#rows tr")).hasCount(3);
+                assertThat(page).hasURL(Pattern.compile("#$"));
+                page.getByLabel("Exclude this region: ams 3").press("Enter");
+                assertThat(page.locator("#rows tr")).hasCount(1);
+
+                page.getByLabel("Do not count region").press("Enter");
+                assertThat(page.locator("#facet-path-1")).hasCount(0);
+                assertThat(path).isFocused();
+                path.fill("a b");
+                path.press("Enter");
+                assertThat(page.locator("#facet-error")).containsText("no path");
+            }
+        }
+        log.checkFeed(project.id());
+    }
+
+    @Test
     void valuesOpenedBeforeTheFirstPageAreShownWithIt() {
         Project project = log.newProject();
         append(project, RECORDS);

@@ -10,6 +10,7 @@ import dev.annals.tools.cli.EraseCommand;
 import dev.annals.tools.cli.ExportCommand;
 import dev.annals.tools.cli.GrantCommand;
 import dev.annals.tools.cli.HoldCommand;
+import dev.annals.tools.cli.LinkCommand;
 import dev.annals.tools.cli.ProjectCommand;
 import dev.annals.tools.cli.RedactCommand;
 import dev.annals.tools.cli.SearchCommand;
@@ -96,8 +97,8 @@ public final class Annals {
     boolean version;
 
     private static final List<String> CLIENT_COMMANDS = List.of(
-            "tail", "search", "append", "export", "archive", "redact", "erase", "stream", "alert", "whoami", "project",
-            "token", "grant", "hold");
+            "tail", "search", "append", "export", "archive", "redact", "erase", "stream", "alert", "link", "whoami",
+            "project", "token", "grant", "hold");
 
     private static final List<String> OPERATOR_COMMANDS = List.of(
             "serve", "migrate", "verify", "doctor", "dump", "restore", "log", "rebuild", "check", "sequence-benchmark");
@@ -215,6 +216,7 @@ public final class Annals {
             case "hold" -> HoldCommand.class;
             case "stream" -> StreamCommand.class;
             case "alert" -> AlertCommand.class;
+            case "link" -> LinkCommand.class;
             case "whoami" -> WhoAmICommand.class;
             case "help" -> HelpCommand.class;
             case "migrate" -> Migrate.class;

@@ -26,6 +26,9 @@ begin
     when 'annals.access_token'::regtype then
       state - array['token_hash', 'last_used_at', 'filter'] || jsonb_build_object('filter_digest', encode(sha256(
         (state ->> 'token_hash')::bytea || convert_to(nullif(state -> 'filter', 'null')::text, 'UTF8')), 'hex'))
+    when 'annals.look'::regtype then
+      state - array['project_id', 'logo'] || jsonb_build_object(
+        'id', state -> 'project_id', 'logo_digest', encode(sha256((state ->> 'logo')::bytea), 'hex'))
     when 'annals.archive'::regtype then
       state || jsonb_build_object('sha256', encode((state ->> 'sha256')::bytea, 'hex'))
     when 'annals.stream'::regtype then
@@ -220,6 +223,29 @@ begin
   end if;
   update annals.project as p set limits = limits where p.id = project_id returning * into new_row;
   perform annals.record_change('annals.project.limit', old_row, new_row, actor_token, address);
+end $$;
+
+-- Sets the whole look of a project.
+create or replace function annals.set_look(
+  project_id uuid, name text, colour text, logo bytea, embedders text[], actor_token uuid default null,
+  address inet default inet_client_addr()) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row annals.look;
+  new_row annals.look;
+begin
+  perform annals.require_administrator(actor_token);
+  perform annals.lock_project(project_id);
+  select * into old_row from annals.look as l where l.project_id = project_id;
+  insert into annals.look as l (project_id, name, colour, logo, embedders) values (project_id, name, colour, logo, embedders)
+  on conflict on constraint look_pkey do update
+  set name = excluded.name, colour = excluded.colour, logo = excluded.logo, embedders = excluded.embedders
+  returning * into new_row;
+  if old_row is distinct from new_row then
+    perform annals.record_change('annals.look.set', old_row, new_row, actor_token, address);
+  end if;
 end $$;
 
 -- Every change of a token calls this first.
@@ -600,7 +626,7 @@ begin
   end loop;
 end $$;
 
--- Derives projects, tokens, grants, holds, archives, streams, alerts, views and catalogues from the administration's feed. Returns each difference to the
+-- Derives projects, their looks, tokens, grants, holds, archives, streams, alerts, views and catalogues from the administration's feed. Returns each difference to the
 -- tables, and each event that does not follow from the events before it.
 create or replace function annals.administration_differences() returns table (finding text)
 language plpgsql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
@@ -617,7 +643,7 @@ begin
         'annals.hold.lift', 'annals.grant.make', 'annals.grant.revoke', 'annals.identity.enter', 'annals.archive.note',
         'annals.stream.set', 'annals.stream.pause', 'annals.stream.resume', 'annals.stream.rewind', 'annals.stream.stop',
         'annals.stream.delete', 'annals.alert.set', 'annals.alert.delete', 'annals.view.set', 'annals.view.delete',
-        'annals.catalogue.set', 'annals.action.set', 'annals.action.delete'])
+        'annals.catalogue.set', 'annals.action.set', 'annals.action.delete', 'annals.look.set'])
   ), change as materialized (
     select sequence_id, split_part(action, '.', 2) as kind, nullif(before, 'null') as before, nullif(after, 'null') as after
     from event
@@ -662,6 +688,8 @@ begin
     select 'action', concat_ws(' ', project_id, name), annals.state(action) from annals.catalogue_action as action
     union all
     select 'view', id::text, annals.state(saved) from annals.saved_view as saved
+    union all
+    select 'look', project_id::text, annals.state(look) from annals.look as look
   )
   select format('event %s (%s %s) does not follow from the one before it: %s, not %s',
     sequence_id, kind, key, coalesce(before::text, 'nothing'), coalesce(left_before::text, 'nothing'))

@@ -55,6 +55,9 @@ grant execute on function annals.identity_id(text, text),
 grant select on annals.redaction to annals_service;
 grant execute on function annals.redact(uuid, uuid, text[], text, text, bytea, uuid, uuid, inet) to annals_service;
 
+grant select on annals.look to annals_service;
+grant execute on function annals.set_look(uuid, text, text, bytea, text[], uuid, inet) to annals_service;
+
 grant select on annals.legal_hold to annals_service;
 grant execute on function annals.set_hold(uuid, uuid, text, text, text, uuid, inet),
   annals.lift_hold(uuid, uuid, text, uuid, inet) to annals_service;

@@ -182,6 +182,25 @@ create index access_token_project_idx on annals.access_token (project_id, id);
 create index access_token_expires_at_idx on annals.access_token (expires_at)
   where expires_at is not null and expired_at is null and revoked_at is null;
 
+-- How the viewer shows a project to an application's customers.
+create table annals.look (
+  project_id  uuid         not null,
+  name        varchar(80),
+  colour      varchar(7),
+  -- A PNG, JPEG or WebP image, which the service checks.
+  logo        bytea,
+  -- The origins of pages that may show links of the project in a frame: sources of the directive frame-ancestors.
+  embedders   text[]       not null default '{}',
+  constraint look_pkey primary key (project_id),
+  constraint look_project_fkey foreign key (project_id) references annals.project (id),
+  constraint look_name check (name <> ''),
+  constraint look_colour check (colour ~ '^#[0-9a-f]{6}$'),
+  constraint look_logo_length check (octet_length(logo) between 1 and 32768),
+  constraint look_embedders check (
+    cardinality(embedders) <= 16 and array_position(embedders, null) is null and array_position(embedders, '') is null
+    and array_to_string(embedders, ' ') ~ '^(https://[a-z0-9.-]{1,253}(:[0-9]{1,5})?( (?!$)|$))*$')
+);
+
 -- The roles that may append to a project by plain SQL, with their members, besides the schema's owner and annals_service. annals_writer
 -- alone opens no project.
 create table annals.writer_grant (

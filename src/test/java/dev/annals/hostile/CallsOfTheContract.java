@@ -162,6 +162,7 @@ abstract class CallsOfTheContract {
             }
             case "DELETE /v1/session" -> new Call(method, path, "", "");
             case "GET /v1/recorders" -> new Call(method, path + "?recorded_by=token:" + record, "", "");
+            case "PUT /v1/projects/{project}/look" -> new Call(method, path, "{\"name\": \"a shop\"}", "");
             case "POST /v1/projects/{project}/grants" -> new Call(method, path, GRANT, "");
             case "DELETE /v1/projects/{project}/grants/{id}" -> {
                 Call make = call("POST /v1/projects/{project}/grants", project, record);

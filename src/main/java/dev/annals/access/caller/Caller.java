@@ -14,6 +14,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -108,14 +109,14 @@ public record Caller(
         };
     }
 
-    /** Writes the field {@code capabilities}: those of a link with these scopes. */
-    public static void writeCapabilities(JsonGenerator json, Set<Scope> scopes) throws IOException {
+    /** Writes the field {@code capabilities} of a reader. */
+    public static void writeCapabilities(JsonGenerator json, Predicate<Scope> may) throws IOException {
         json.writeArrayFieldStart("capabilities");
         json.writeString("read");
-        if (scopes.contains(Scope.EXPORT)) {
+        if (may.test(Scope.EXPORT)) {
             json.writeString("export");
         }
-        if (scopes.contains(Scope.DELIVER)) {
+        if (may.test(Scope.DELIVER)) {
             json.writeString("streams");
         }
         json.writeEndArray();

@@ -64,7 +64,7 @@ public class ViewerLinkResource {
             json.writeStringField("subject_id", link.subjectId());
             json.writeStringField("actor_id", link.actorId());
             json.writeBooleanField("whole_project", link.isForWholeProject());
-            Caller.writeCapabilities(json, link.scopes());
+            Caller.writeCapabilities(json, link.scopes()::contains);
             json.writeStringField("expires_at", link.expiresAt().toInstant().toString());
             json.writeEndObject();
         });

@@ -1,5 +1,6 @@
 package dev.annals.edges.viewer;
 
+import dev.annals.access.look.Looks;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import dev.annals.kernel.http.ProgramFile;
@@ -12,7 +13,10 @@ import jakarta.enterprise.event.Observes;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -20,7 +24,8 @@ import java.util.stream.Collectors;
  * Serves the viewer's files from META-INF/resources. Quarkus would open the file for each client; this keeps them in memory.
  *
  * <p>The page shows hostile text, so its Content-Security-Policy allows only its own scripts, styles, pictures and API, no scripts made
- * from strings, and frames only on pages of the origins in the settings, and none of the administration.
+ * from strings, and frames only on pages of the origins in the settings, and none of the administration. A page that a link to a
+ * project opens has that project's embedders instead.
  */
 @ApplicationScoped
 public class ViewerRoutes {
@@ -88,18 +93,27 @@ public class ViewerRoutes {
     /** In a frame, a page of another origin could make an administrator click. */
     private static final String UNFRAMED = "/admin.html";
 
-    private final String ancestors;
+    private static final Set<String> PAGE = Set.of("/", "/index.html");
+
+    /**
+     * The query of a page that a link to a project opens. The page's script knows it by the same pattern (api.js). Such a page uses no
+     * session and no token of the browser, so that other pages may embed it.
+     */
+    private static final Pattern OF_PROJECT = Pattern.compile("project=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})");
+
+    private final Looks looks;
+    private final List<String> ancestors;
     /** Read at the first request. */
     private final Map<String, ProgramFile> read = new ConcurrentHashMap<>();
 
-    ViewerRoutes(ViewerConfig config) {
-        this.ancestors = config.frameAncestors()
-                .map(origins -> String.join(" ", origins))
-                .orElse("'none'");
+    ViewerRoutes(ViewerConfig config, Looks looks) {
+        this.looks = looks;
+        this.ancestors = config.frameAncestors().orElse(List.of());
     }
 
-    String policy(String path) {
-        return CONTENT_SECURITY_POLICY + (path.equals(UNFRAMED) ? "'none'" : ancestors);
+    static String policy(String path, List<String> ancestors) {
+        boolean none = ancestors.isEmpty() || path.equals(UNFRAMED);
+        return CONTENT_SECURITY_POLICY + (none ? "'none'" : String.join(" ", ancestors));
     }
 
     void register(@Observes Router router) {
@@ -111,7 +125,27 @@ public class ViewerRoutes {
         HttpMethod method = routing.request().method();
         if (method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD)) {
             HEADERS.forEach(routing.response()::putHeader);
-            routing.response().putHeader("Content-Security-Policy", policy(routing.normalizedPath()));
+            String query = routing.request().query();
+            Matcher ofProject = OF_PROJECT.matcher(query == null ? "" : query);
+            if (PAGE.contains(routing.normalizedPath()) && ofProject.matches()) {
+                // A stored page would keep the policy of its first answer.
+                routing.response().putHeader("Cache-Control", "no-store");
+                looks.embedders(UUID.fromString(ofProject.group(1)))
+                        .subscribe()
+                        .with(embedders -> serve(routing, embedders), routing::fail);
+            } else {
+                serve(routing, ancestors);
+            }
+        } else {
+            routing.response().putHeader("Allow", "GET, HEAD");
+            routing.fail(new ProblemException(
+                    ProblemType.METHOD_NOT_ALLOWED, "The viewer's files can only be read: use GET or HEAD."));
+        }
+    }
+
+    private void serve(RoutingContext routing, List<String> frameAncestors) {
+        if (!routing.response().closed()) {
+            routing.response().putHeader("Content-Security-Policy", policy(routing.normalizedPath(), frameAncestors));
             if (LaunchMode.current() == LaunchMode.DEVELOPMENT) {
                 // Quarkus shows edits at once.
                 routing.next();
@@ -119,10 +153,6 @@ public class ViewerRoutes {
                 read.computeIfAbsent(routing.normalizedPath(), ViewerRoutes::read)
                         .answer(routing.request());
             }
-        } else {
-            routing.response().putHeader("Allow", "GET, HEAD");
-            routing.fail(new ProblemException(
-                    ProblemType.METHOD_NOT_ALLOWED, "The viewer's files can only be read: use GET or HEAD."));
         }
     }
 

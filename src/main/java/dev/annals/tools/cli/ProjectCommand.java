@@ -4,6 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -21,9 +25,10 @@ import picocli.CommandLine.Parameters;
             ProjectCommand.Rename.class,
             ProjectCommand.Retain.class,
             ProjectCommand.Limit.class,
+            ProjectCommand.Look.class,
             ProjectCommand.Close.class
         },
-        description = "Creates, lists, renames, limits and closes projects, and sets their retention, with the"
+        description = "Creates, lists, renames, limits and closes projects, and sets their retention and look, with the"
                 + " token in ANNALS_ADMIN_TOKEN.")
 @RegisterForReflection
 public final class ProjectCommand {
@@ -166,6 +171,55 @@ public final class ProjectCommand {
                     : service.administer("PUT", path() + "/limits", limits.toJson());
             print(project.path("limits"), LimitOptions.line(project.path("limits")));
             return 0;
+        }
+    }
+
+    /** {@code project look}. */
+    @Command(
+            name = "look",
+            mixinStandardHelpOptions = true,
+            description =
+                    "Sets how links show a project in the viewer, and prints it. An omitted option is removed. Without"
+                            + " options, it only prints the look.")
+    @RegisterForReflection
+    static final class Look extends ServiceCommand.OfProject {
+
+        @Option(names = "--name", description = "The application's name.")
+        @Nullable
+        String name;
+
+        @Option(names = "--colour", paramLabel = "#RRGGBB", description = "Of buttons and links, such as #1b57c4.")
+        @Nullable
+        String colour;
+
+        @Option(names = "--logo", paramLabel = "FILE", description = "A PNG, JPEG or WebP image of 32 KiB at most.")
+        @Nullable
+        Path logo;
+
+        @Option(
+                names = "--embedder",
+                paramLabel = "ORIGIN",
+                description = "Pages that may show a link to the whole project in a frame, such as"
+                        + " https://app.example.org. Repeat it for more.")
+        List<String> embedders = new ArrayList<>();
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            boolean changes = name != null || colour != null || logo != null || !embedders.isEmpty();
+            JsonNode look = changes
+                    ? service.administer("PUT", path() + "/look", body())
+                    : service.administer("GET", path() + "/look", null);
+            show(look);
+            return 0;
+        }
+
+        private ObjectNode body() throws IOException {
+            ObjectNode body = Json.mapper().createObjectNode().put("name", name).put("colour", colour);
+            if (logo != null) {
+                body.put("logo", Files.readAllBytes(logo));
+            }
+            embedders.forEach(body.putArray("embedders")::add);
+            return body;
         }
     }
 

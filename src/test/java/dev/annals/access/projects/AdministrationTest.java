@@ -46,6 +46,11 @@ class AdministrationTest {
                 .formatted(project, id, id, scopes, filter, seconds, maker);
     }
 
+    /** In SQL, but for the embedders. */
+    private static String look(UUID project, String colour, String logo, String embedders) {
+        return "select annals.set_look('%s', 'a shop', %s, %s, '%s')".formatted(project, colour, logo, embedders);
+    }
+
     private static String grant(UUID project, UUID id, String scopes) {
         return "select annals.grant_identity('%s', '%s', 'https://i', 'groups', 'g', '{%s}', null, '{\"streams\": 1}')"
                 .formatted(project, id, scopes);
@@ -79,6 +84,9 @@ class AdministrationTest {
                 "select annals.set_hold('%s', '%s', null, 's', 'a case')".formatted(project, next),
                 "select annals.lift_hold('%s', '%s', 'closed')".formatted(project, next),
                 "select annals.lift_hold('%s', '%s', 'closed again')".formatted(project, next),
+                look(project, "'#0a0b0c'", "'x'", "{https://a.example.org,https://b.example.org:8443}"),
+                look(project, "'#0a0b0c'", "'x'", "{https://a.example.org,https://b.example.org:8443}"),
+                look(project, "null", "null", "{}"),
                 grant(project, next, "read,write"),
                 "select annals.enter_identity('https://i', 'jane', '{%s}', '192.0.2.1')".formatted(next),
                 "select annals.enter_identity('https://i', 'jane', '{%s}', '192.0.2.1')".formatted(next),
@@ -107,6 +115,8 @@ class AdministrationTest {
                         "annals.project.close",
                         "annals.hold.set",
                         "annals.hold.lift",
+                        "annals.look.set",
+                        "annals.look.set",
                         "annals.grant.make",
                         "annals.identity.enter",
                         "annals.grant.revoke",
@@ -439,6 +449,28 @@ class AdministrationTest {
         assertThat(schema.checkFeed(project)).isEqualTo(305);
     }
 
+    /** The page's header names embedders. */
+    @Test
+    void aLookNamesOriginsAloneWhereverItComesFrom() throws Exception {
+        UUID project = schema.insertProject();
+        for (String refused : List.of(
+                look(project, "null", "null", "{https://a.example.org; script-src *}"),
+                look(project, "null", "null", "{https://a.example.org https://b.example.org/x}"),
+                look(project, "null", "null", "{*}"),
+                look(project, "null", "null", "{https://*.example.org}"),
+                look(project, "null", "null", "{http://a.example.org}"),
+                look(project, "null", "null", "{\"\"}"),
+                look(project, "null", "null", "{null}"),
+                look(project, "null", "null", "{" + "https://a.example.org,".repeat(16) + "https://b.example.org}"),
+                look(project, "'red'", "null", "{}"),
+                look(project, "'#0A0B0C'", "null", "{}"),
+                look(project, "null", "''", "{}"),
+                look(project, "null", "convert_to(repeat('x', 32769), 'UTF8')", "{}"))) {
+            assertThatThrownBy(() -> schema.run(refused)).as(refused).hasMessageContaining("look_");
+        }
+        schema.run(look(project, "null", "null", "{" + "https://a.example.org,".repeat(15) + "https://b.example.org}"));
+    }
+
     /** Commands at random, some of which fail, are rolled back, or lose their backend before or after their commit. */
     @Test
     void theStateFollowsFromTheEventsAfterAnyCommandsAndCrashes() throws Exception {
@@ -491,7 +523,7 @@ class AdministrationTest {
         UUID project = projects.get(random.nextInt(projects.size()));
         UUID token = tokens.get(random.nextInt(tokens.size()));
         UUID other = UUID.randomUUID();
-        return switch (random.nextInt(17)) {
+        return switch (random.nextInt(18)) {
             case 0, 1 -> {
                 projects.add(other);
                 yield "select annals.create_project('project %d', '%s')".formatted(random.nextInt(1000), other);
@@ -525,6 +557,8 @@ class AdministrationTest {
             case 15 ->
                 "select annals.enter_identity('https://i', 's%d', (select array_agg(id) from (select id from annals.identity_grant limit %d) g), null)"
                         .formatted(random.nextInt(5), random.nextInt(9));
+            case 16 ->
+                look(project, random.nextBoolean() ? "'#%06x'".formatted(random.nextInt(3)) : "null", "'l'", "{}");
             case 12 -> {
                 tokens.add(other);
                 yield """

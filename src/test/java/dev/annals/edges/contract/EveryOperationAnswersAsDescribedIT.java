@@ -14,6 +14,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.OneByOne;
 import dev.annals.ProjectTest;
 import dev.annals.ServiceProcess;
+import dev.annals.access.look.LookTest;
 import dev.annals.tools.embedded.TestDatabase;
 import io.restassured.RestAssured;
 import io.restassured.response.Response;
@@ -255,6 +256,13 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 .then()
                 .statusCode(200)
                 .body("results", hasSize(0));
+        given().auth()
+                .preemptive()
+                .oauth2(url.substring(url.indexOf("#token=") + 7))
+                .get("/v1/look")
+                .then()
+                .statusCode(200)
+                .body("capabilities", hasSize(2));
     }
 
     @Test
@@ -352,6 +360,15 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 .then()
                 .statusCode(200)
                 .body("lifted_at", notNullValue());
+        String look = "/v1/projects/" + id + "/look";
+        json(
+                        admin(),
+                        "{\"name\": \"Shop\", \"colour\": \"#1b57c4\", \"logo\": \"" + LookTest.PNG
+                                + "\", \"embedders\": [\"https://app.example.org\"]}")
+                .put(look)
+                .then()
+                .statusCode(200);
+        admin().get(look).then().statusCode(200).body("colour", equalTo("#1b57c4"));
         String grants = "/v1/projects/" + id + "/grants";
         String grant = json(
                         admin(),

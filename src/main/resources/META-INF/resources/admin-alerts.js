@@ -12,6 +12,7 @@ const HOUR = 3_600;
 /** Minutes or hours: facets have at most 1,000 intervals. */
 const BACK = 720;
 
+const times = (n) => (n === 1 ? 'once' : `${count.format(n)} times`);
 const pathOf = (name) => `${PATH}/${encodeURIComponent(name)}`;
 
 const fieldsOf = (alert) => [
@@ -37,7 +38,7 @@ async function tried({q, threshold, interval_seconds: seconds}, signal) {
   const most = Math.max(0, ...counts.values());
   const raised = [...counts.values()].filter((some) => some > threshold).length;
   return `In the last ${count.format(BACK)} ${unit}s ${complete ? '' : 'at least '}${records(Number(total))} match, `
-    + `at most ${count.format(most)} in one interval. It would have been raised ${count.format(raised)} times.`;
+    + `at most ${count.format(most)} in one interval. It would have been raised ${times(raised)}.`;
 }
 
 /** A button that tries what the fields say. */
@@ -64,7 +65,7 @@ function item(alert, {signal, done}) {
     make('h3', {}, make('bdi', {}, line(alert.name)), make('span', {class: 'state'}, STATES[alert.state])),
     make('p', {}, 'More than ', count.format(Number(alert.threshold)), ' in ', count.format(alert.interval_seconds), ' seconds: ',
       make('code', {class: 'value'}, line(alert.q))),
-    facts(`raised ${count.format(Number(alert.raised))} times`, since('last for', alert.raised_window),
+    facts(`raised ${times(Number(alert.raised))}`, since('last for', alert.raised_window),
       `${records(Number(alert.lag))} behind`),
     ...(alert.state === 'failing' ? [make('p', {class: 'error'}, line(alert.last_error ?? ''))] : []),
     tryButton(alert, signal),

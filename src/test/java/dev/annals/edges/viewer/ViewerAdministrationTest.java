@@ -348,6 +348,14 @@ class ViewerAdministrationTest extends BrowserTest {
             done(page, "The stream is paused.");
             button(page, "Resume").click();
             done(page, "The stream goes on.");
+            project.request()
+                    .contentType("application/json")
+                    .body("{\"sink\": {\"type\": \"webhook\", \"url\": \"http://127.0.0.1:1/\", \"secret\": \"" + SECRET
+                            + "\"}, \"action\": \"one\"}")
+                    .put("/v1/streams/siem")
+                    .then()
+                    .statusCode(200);
+            page.reload();
             page.getByLabel("Only records that match").fill("outcome:failure");
             button(page, "Change the stream").click();
             done(page, "The stream is changed.");
@@ -355,6 +363,7 @@ class ViewerAdministrationTest extends BrowserTest {
                     .get("/v1/streams/siem")
                     .then()
                     .body("filter.q", equalTo("outcome:failure"))
+                    .body("filter.action", equalTo("one"))
                     .body("sink.has_secret", equalTo(true));
 
             page.locator("#areas a").first().click();
@@ -446,7 +455,7 @@ class ViewerAdministrationTest extends BrowserTest {
             Locator card = page.locator(".cards > li");
             card.getByText("Try it on recent records").click();
             assertThat(card)
-                    .containsText("2 records match, at most 2 in one interval. It would have been raised 1 times.");
+                    .containsText("2 records match, at most 2 in one interval. It would have been raised once.");
             checkAccess(page);
             page.setViewportSize(390, 844);
             card.locator("summary").click();

@@ -147,7 +147,7 @@ public final class Annals {
             // Without picocli, which takes time to read all commands.
             new Serve().run();
         } catch (IllegalArgumentException | EmbeddedDatabaseException e) {
-            error().println(sentence(e));
+            Serve.sayFailure(String.valueOf(sentence(e)));
             System.exit(CommandLine.ExitCode.SOFTWARE);
         }
     }

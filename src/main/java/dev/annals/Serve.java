@@ -56,7 +56,7 @@ final class Serve implements Runnable {
         Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
         if (url.isPresent()) {
             DatabaseCheck.requireServer(url.get());
-            InQuarkus.serve(() -> {});
+            InQuarkus.serve(() -> {}, Serve::sayFailure);
         } else {
             Path directory = EmbeddedDatabase.configuredDirectory(config);
             announce(directory, json);
@@ -74,6 +74,12 @@ final class Serve implements Runnable {
                             + " To store the data elsewhere, set ANNALS_DATA_DIR. To see all commands, run annals help.",
                     json);
         }
+    }
+
+    /** Prints why the service does not start, as a line of the log: the log itself does not exist yet. */
+    static void sayFailure(String sentence) {
+        String format = System.getProperty("annals.logging.format", System.getenv("ANNALS_LOGGING_FORMAT"));
+        say("ERROR", sentence, "json".equalsIgnoreCase(format));
     }
 
     // Log lines wait until Quarkus starts, and are lost if it does not.
@@ -137,7 +143,7 @@ final class Serve implements Runnable {
                 .addShutdownHook(new Thread(() -> stopAfter(stopped, database), "annals-embedded-database"));
         System.setProperty(DatabaseUrlConfigSource.DATABASE_URL, database.url().withPassword());
         StartSettings.useOwnDatabase();
-        InQuarkus.serve(stopped::countDown);
+        InQuarkus.serve(stopped::countDown, Serve::sayFailure);
     }
 
     private static void stopAfter(CountDownLatch stopped, EmbeddedDatabase database) {

@@ -21,6 +21,9 @@ import org.jboss.logmanager.handlers.ConsoleHandler;
  */
 final class LogQueue extends ExtHandler {
 
+    /** Also in the format of text, where it ends with a space. */
+    private static final String TRACE = "trace";
+
     private static final long CLOSE_MILLIS = 1_000;
     private static final long PAUSE_MILLIS = 100;
 
@@ -28,6 +31,7 @@ final class LogQueue extends ExtHandler {
     private final PrintStream out;
     private final AtomicLong dropped = new AtomicLong();
     private final Thread thread;
+    private volatile boolean text;
     private volatile boolean closed;
 
     /** Adds a request's values to its line, and keeps lines ASCII. */
@@ -41,9 +45,12 @@ final class LogQueue extends ExtHandler {
         public String format(ExtLogRecord entry) {
             String line = super.format(entry);
             Object[] parameters = entry.getParameters();
+            String trace = entry.getMdc(TRACE);
+            int end = line.lastIndexOf('}');
             if (parameters != null && parameters.length == 1 && parameters[0] instanceof RequestLine request) {
-                int end = line.lastIndexOf('}');
                 line = line.substring(0, end) + "," + request.asJson().substring(1) + line.substring(end + 1);
+            } else if (trace != null) {
+                line = line.substring(0, end) + ",\"trace\":\"" + trace + "\"" + line.substring(end);
             }
             return RequestLine.ascii(line);
         }
@@ -63,6 +70,7 @@ final class LogQueue extends ExtHandler {
     }
 
     void open(LogFormat format) {
+        text = format == LogFormat.TEXT;
         Logger root = root();
         setHandlers(root.getHandlers());
         if (format == LogFormat.JSON) {
@@ -92,9 +100,19 @@ final class LogQueue extends ExtHandler {
     @Override
     protected void doPublish(ExtLogRecord entry) {
         entry.disableCallerCalculation();
+        String trace = isRequest(entry) ? null : RequestLog.currentTrace();
+        if (trace != null) {
+            entry.putMdc(TRACE, text ? "trace=" + trace + " " : trace);
+        }
         if (!queue.offer(entry)) {
             dropped.incrementAndGet();
         }
+    }
+
+    /** Its line has the trace as one of its values. */
+    private static boolean isRequest(ExtLogRecord entry) {
+        Object[] parameters = entry.getParameters();
+        return parameters != null && parameters.length == 1 && parameters[0] instanceof RequestLine;
     }
 
     private void run() {

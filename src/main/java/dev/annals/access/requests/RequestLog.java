@@ -10,6 +10,9 @@ import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.binder.http.Outcome;
 import io.quarkus.vertx.http.ManagementInterface;
+import io.smallrye.common.vertx.VertxContext;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -48,6 +51,8 @@ class RequestLog {
 
     private static final String OPERATION = Operation.class.getName();
 
+    private static final String TRACE = RequestLine.Trace.class.getName();
+
     /** Callers can invent others, which share a label. */
     private static final Set<String> METHODS = Set.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS");
 
@@ -85,6 +90,11 @@ class RequestLog {
         router.route().order(Integer.MIN_VALUE).handler(routing -> {
             long began = System.nanoTime();
             active.incrementAndGet();
+            Context context = Vertx.currentContext();
+            if (context != null && VertxContext.isDuplicatedContext(context)) {
+                // Lines that the request causes find its trace.
+                context.putLocal(TRACE, routing);
+            }
             routing.addEndHandler(end -> ended(routing, System.nanoTime() - began, end.succeeded()));
             routing.next();
         });
@@ -137,6 +147,26 @@ class RequestLog {
                 .record(Duration.ofNanos(nanos));
     }
 
+    /** The trace of the request on whose context this thread works; null without one. */
+    static @Nullable String currentTrace() {
+        Context context = Vertx.currentContext();
+        if (context == null || !VertxContext.isDuplicatedContext(context)) {
+            return null;
+        }
+        RoutingContext routing = context.getLocal(TRACE);
+        return routing == null ? null : trace(routing).id();
+    }
+
+    /** The same for all lines of a request. */
+    private static RequestLine.Trace trace(RoutingContext routing) {
+        RequestLine.@Nullable Trace known = routing.get(TRACE);
+        if (known == null) {
+            known = RequestLine.Trace.of(routing.request().headers().getAll("traceparent"));
+            routing.put(TRACE, known);
+        }
+        return known;
+    }
+
     private static String path(RoutingContext routing) {
         return Optional.ofNullable(routing.request().path()).orElse("");
     }
@@ -160,7 +190,7 @@ class RequestLog {
         Optional<Caller> caller = Caller.ofRequest(routing);
         @Nullable String agent = request.getHeader("User-Agent");
         return new RequestLine(
-                RequestLine.Trace.of(request.headers().getAll("traceparent")),
+                trace(routing),
                 RequestLine.cut(request.method().name(), RequestLine.MAX_METHOD),
                 operation.name(),
                 // The query may name people.

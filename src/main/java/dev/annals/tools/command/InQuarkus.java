@@ -27,11 +27,12 @@ public final class InQuarkus {
      * Serves until the process is stopped, then exits.
      *
      * @param stopped runs when Quarkus has stopped
+     * @param early takes the reason of a failure before the log exists
      */
-    public static void serve(Runnable stopped) {
+    public static void serve(Runnable stopped, Consumer<String> early) {
         Quarkus.run(null, (exitCode, failure) -> {
             stopped.run();
-            exit(exitCode, failure, logIsUp() ? LOG::error : System.err::println);
+            exit(exitCode, failure, logIsUp() ? LOG::error : early);
         });
     }
 

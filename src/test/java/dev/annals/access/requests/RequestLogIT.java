@@ -18,12 +18,14 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The packaged service's log and metrics of requests. */
 @Timeout(180)
@@ -70,7 +72,9 @@ class RequestLogIT {
                                 + " $$ begin raise exception 'broken \u009b\u0085' using errcode = 'XX000'; end $$",
                         "create trigger fail before insert on annals.audit_record"
                                 + " for each row execute function annals.fail()");
-        assertThat(status(append().build())).isEqualTo(500);
+        assertThat(status(append().header("traceparent", "00-" + TRACE + "-00f067aa0ba902b7-01")
+                        .build()))
+                .isEqualTo(500);
         line("appendProjectLog");
         service.process().toHandle().destroy(); // leaves its output open
         assertThat(service.awaitEnd()).isEqualTo(143);
@@ -79,7 +83,8 @@ class RequestLogIT {
         assertThat(lines()).allMatch(line -> line.has("timestamp") && line.has("level") && line.has("message"));
         assertThat(lines()).extracting(line -> line.get("level").asText()).contains("INFO", "WARN", "ERROR");
         assertThat(lines())
-                .anyMatch(line -> line.path("stackTrace").asText().contains("\n\tat "))
+                .anyMatch(line -> line.path("stackTrace").asText().contains("\n\tat ")
+                        && line.path("trace").asText().equals(TRACE))
                 .anyMatch(line -> line.get("message").asText().startsWith("The variable ANNALS_NO_SUCH_SETTING is no"))
                 .anyMatch(line -> line.get("message").asText().startsWith("annals stopped"));
     }
@@ -97,6 +102,33 @@ class RequestLogIT {
 
         assertThat(lines())
                 .anyMatch(line -> line.get("message").asText().startsWith("The service stops: The database's schema"));
+    }
+
+    @Test
+    void aStartThatFailsBeforeTheLogExistsSaysSoInTheChosenFormat() throws Exception {
+        service = ServiceProcess.start(Map.of("ANNALS_APPEND_WRITERS", "many", "ANNALS_LOGGING_FORMAT", "json"));
+        assertThat(service.awaitEnd()).isEqualTo(1);
+
+        assertThat(lines())
+                .singleElement()
+                .satisfies(line -> assertThat(line.get("message").asText()).contains("ANNALS_APPEND_WRITERS"));
+    }
+
+    @Test
+    void theServicesOwnDatabaseWritesNoLineOfItsOwn(@TempDir Path data) throws Exception {
+        service = ServiceProcess.start(Map.of(
+                        "ANNALS_DATA_DIR", data.resolve("data").toString(),
+                        "ANNALS_LOGGING_FORMAT", "json",
+                        "ANNALS_LOGGING_REQUESTS", "true"))
+                .awaitListening();
+        assertThat(get("/made-up")).isEqualTo(404);
+        service.process().toHandle().destroy();
+        assertThat(service.awaitEnd()).isEqualTo(143);
+
+        assertThat(lines())
+                .allMatch(line -> line.has("timestamp") && line.has("level") && line.has("message"))
+                .anyMatch(line -> line.get("message").asText().startsWith("The embedded PostgreSQL runs"))
+                .anyMatch(line -> line.path("operation").asText().equals("other"));
     }
 
     @Test

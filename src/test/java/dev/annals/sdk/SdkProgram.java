@@ -36,6 +36,9 @@ record SdkProgram(List<String> command, Path importsFrom) {
     /** The project of the writing client for Java. */
     static final Path WRITER = Path.of("clients", "java", "writer").toAbsolutePath();
 
+    /** The module of the writing client for Go. */
+    static final Path GO_WRITER = Path.of("clients", "go").toAbsolutePath();
+
     private static final String BUILD_CLASS_PATH =
             "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath";
     private static final Path PROGRAMS = Path.of("target", "sdk-programs").toAbsolutePath();
@@ -181,18 +184,21 @@ record SdkProgram(List<String> command, Path importsFrom) {
 
     /** A program in Go. The client has no dependencies. */
     static SdkProgram go(String source, String name) throws Exception {
+        return go(source, name, PROGRAMS.resolve("go"), "annals.dev/client/go", generated("go"));
+    }
+
+    private static SdkProgram go(String source, String name, Path folder, String module, Path client) throws Exception {
         need(version("go version", "go version go1\\.(\\d+).*") >= OLDEST_GO, "Go 1." + OLDEST_GO + " or newer");
-        Path client = generated("go");
-        Path folder = Files.createDirectories(PROGRAMS.resolve("go"));
+        Files.createDirectories(folder);
         Files.writeString(folder.resolve("go.mod"), """
-                module %s
+                module %1$s
 
-                go 1.%d
+                go 1.%2$d
 
-                require annals.dev/client/go v0.0.0
+                require %3$s v0.0.0
 
-                replace annals.dev/client/go => %s
-                """.formatted(name, OLDEST_GO, client));
+                replace %3$s => %4$s
+                """.formatted(name, OLDEST_GO, module, client));
         Files.writeString(folder.resolve(name + ".go"), source);
         run(folder, "go", "build", "-o", name, ".");
         return new SdkProgram(List.of(folder.resolve(name).toString()), client);
@@ -267,6 +273,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
         return switch (language) {
             case "java" -> writer(language, Files.readString(sources.resolve("Program.java")), "Program");
             case "python" -> writer(language, Files.readString(sources.resolve("program.py")), "program");
+            case "go" -> writer(language, Files.readString(sources.resolve("program.go")), "program");
             default -> writer(language, Files.readString(sources.resolve("program.ts")), "program");
         };
     }
@@ -285,6 +292,9 @@ record SdkProgram(List<String> command, Path importsFrom) {
             return new SdkProgram(
                     List.of("python3", script.toString()),
                     Path.of("clients", "python").toAbsolutePath());
+        }
+        if (language.equals("go")) {
+            return go(source, name, folder.resolve(name), "annals.dev/writer", GO_WRITER);
         }
         Files.copy(
                 Path.of("clients", "typescript", "annals.ts"),

@@ -58,7 +58,7 @@ class WriterAnswersTest {
 
     /** The clients do the same; the others are tried in the long form. */
     private static final List<String> LANGUAGES =
-            Load.isLong() ? List.of("java", "python", "typescript") : List.of("java");
+            Load.isLong() ? List.of("java", "python", "typescript", "go") : List.of("java");
 
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int LONG = 50_000;
@@ -425,6 +425,7 @@ class WriterAnswersTest {
                 switch (language) {
                     case "java" -> "Steps.java";
                     case "python" -> "steps.py";
+                    case "go" -> "steps.go";
                     default -> "steps.ts";
                 }));
         SdkProgram program = PROGRAMS.get(language);

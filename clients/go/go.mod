@@ -1,0 +1,3 @@
+module annals.dev/writer
+
+go 1.23

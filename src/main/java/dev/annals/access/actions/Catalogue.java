@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  */
 public record Catalogue(long version, Policy unknownActions, Policy illFormedMetadata, Map<String, Action> actions) {
 
-    static final Catalogue NONE = new Catalogue(0, Policy.ACCEPT, Policy.ACCEPT, Map.of());
+    /** Accepts any action. */
+    public static final Catalogue NONE = new Catalogue(0, Policy.ACCEPT, Policy.ACCEPT, Map.of());
 
     /** The treatment of records that do not fit. */
     public enum Policy {

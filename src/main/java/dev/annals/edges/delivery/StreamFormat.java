@@ -1,5 +1,6 @@
 package dev.annals.edges.delivery;
 
+import dev.annals.access.actions.Catalogue;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.edges.export.ExportFormat;
 import java.util.Arrays;
@@ -14,7 +15,7 @@ enum StreamFormat {
     JSON("application/json", null),
     /** CloudEvents 1.0, in batched JSON mode. */
     CLOUDEVENTS("application/cloudevents-batch+json", null),
-    /** OCSF, class API Activity. */
+    /** OCSF, in the classes of the project's catalogue of actions. */
     OCSF("application/json", null),
     /** Common Event Format: see {@link CefEvent}. */
     CEF("text/plain", SinkType.SYSLOG),
@@ -60,11 +61,11 @@ enum StreamFormat {
         return mediaType;
     }
 
-    RecordEncoder.Format of(UUID projectId) {
+    RecordEncoder.Format of(UUID projectId, Catalogue catalogue) {
         return switch (this) {
-            case JSON -> ExportFormat.NDJSON.of(projectId);
-            case CLOUDEVENTS -> ExportFormat.CLOUDEVENTS.of(projectId);
-            case OCSF -> ExportFormat.OCSF.of(projectId);
+            case JSON -> ExportFormat.NDJSON.of(projectId, catalogue);
+            case CLOUDEVENTS -> ExportFormat.CLOUDEVENTS.of(projectId, catalogue);
+            case OCSF -> ExportFormat.OCSF.of(projectId, catalogue);
             case CEF -> (record, out) -> CefEvent.write(projectId, record, out);
             case SPLUNK_HEC -> (record, out) -> SplunkEvent.write(projectId, record, out);
             case DATADOG -> (record, out) -> DatadogLog.write(projectId, record, out);

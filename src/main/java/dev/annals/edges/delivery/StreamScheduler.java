@@ -1,5 +1,7 @@
 package dev.annals.edges.delivery;
 
+import dev.annals.access.actions.Catalogue;
+import dev.annals.access.actions.Catalogues;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedQuery.Order;
@@ -88,6 +90,7 @@ class StreamScheduler {
     private final StreamStore streams;
     private final Vertx vertx;
     private final DeliveryConfig config;
+    private final Catalogues catalogues;
     private final Counter delivered;
     private final Counter failures;
     private final PeriodicTask looks;
@@ -105,6 +108,7 @@ class StreamScheduler {
             StreamStore streams,
             Vertx vertx,
             DeliveryConfig config,
+            Catalogues catalogues,
             MeterRegistry metrics) {
         this.pool = pool;
         this.reader = reader;
@@ -113,6 +117,7 @@ class StreamScheduler {
         this.streams = streams;
         this.vertx = vertx;
         this.config = config;
+        this.catalogues = catalogues;
         this.looks = new PeriodicTask(this::look, INTERVAL, Duration.ZERO, LOG, "Streams");
         this.reading = new Bulkhead(
                 READING, config.concurrent(), READ_WAIT, "Too many streams read at a time: they try again.");
@@ -319,8 +324,14 @@ class StreamScheduler {
         return left.compareTo(look) < 0 ? left : look;
     }
 
-    private RecordEncoder.Format encoding(NamedStream stream) {
-        RecordEncoder.Format format = stream.format().of(stream.projectId());
+    private Uni<RecordEncoder.Format> encoding(NamedStream stream) {
+        Uni<Catalogue> catalogue = stream.format() == StreamFormat.OCSF
+                ? catalogues.now(stream.projectId())
+                : Uni.createFrom().item(Catalogue.NONE);
+        return catalogue.map(now -> encoding(stream, stream.format().of(stream.projectId(), now)));
+    }
+
+    private RecordEncoder.Format encoding(NamedStream stream, RecordEncoder.Format format) {
         return switch (stream.sinkType()) {
             case SYSLOG -> new SyslogMessage(stream, format, config.syslogBytes());
             case OTLP -> OtlpRecord::write;
@@ -332,7 +343,8 @@ class StreamScheduler {
     <T> Uni<T> withPage(NamedStream stream, FeedQuery query, Function<FeedPage, Uni<T>> work) {
         // The page, and the body made from it.
         return memory.take(stream.projectId(), query.memory() + 2L * query.maxBytes() + FeedQuery.LARGEST_RECORD)
-                .chain(held -> reading.run(() -> reader.read(stream.projectId(), query.as(encoding(stream))))
+                .chain(held -> reading.run(() ->
+                                encoding(stream).chain(format -> reader.read(stream.projectId(), query.as(format))))
                         .chain(work::apply)
                         .onTermination()
                         .invoke(held::close));

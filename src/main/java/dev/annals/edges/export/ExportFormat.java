@@ -1,5 +1,6 @@
 package dev.annals.edges.export;
 
+import dev.annals.access.actions.Catalogue;
 import dev.annals.core.record.RecordEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
@@ -16,7 +17,7 @@ public enum ExportFormat {
     CSV("text/csv; charset=utf-8; header=present", "csv"),
     /** One CloudEvents 1.0 event per line: {@link CloudEvent}. */
     CLOUDEVENTS(ExportFormat.LINES, "cloudevents.ndjson"),
-    /** One OCSF event of the class API Activity per line: {@link OcsfEvent}. */
+    /** One OCSF event per line: {@link OcsfEvent}. */
     OCSF(ExportFormat.LINES, "ocsf.ndjson");
 
     static final String LINES = "application/x-ndjson";
@@ -59,12 +60,14 @@ public enum ExportFormat {
     }
 
     /** Writes one record, with its line break. */
-    public RecordEncoder.Format of(UUID projectId) {
+    public RecordEncoder.Format of(UUID projectId, Catalogue catalogue) {
         return (record, out) -> {
             switch (this) {
                 case NDJSON -> RecordEncoder.write(record, out);
                 case CLOUDEVENTS -> CloudEvent.write(projectId, record, out);
-                case OCSF -> OcsfEvent.write(projectId, record, out);
+                case OCSF ->
+                    OcsfEvent.write(
+                            projectId, catalogue.actions().get(record.record().action()), record, out);
                 case CSV -> CsvRecord.write(record, out);
             }
             if (this != CSV) {

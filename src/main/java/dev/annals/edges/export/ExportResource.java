@@ -1,5 +1,7 @@
 package dev.annals.edges.export;
 
+import dev.annals.access.actions.Catalogue;
+import dev.annals.access.actions.Catalogues;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
@@ -11,6 +13,7 @@ import dev.annals.access.tokens.TokenWatch;
 import dev.annals.core.feed.FeedConfig;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.feed.FeedReader;
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
@@ -46,6 +49,7 @@ public class ExportResource {
     private final TokenWatch tokens;
     private final Usage usage;
     private final OperationEvents operations;
+    private final Catalogues catalogues;
 
     ExportResource(
             FeedReader reader,
@@ -55,7 +59,8 @@ public class ExportResource {
             MemoryBudget memory,
             TokenWatch tokens,
             Usage usage,
-            OperationEvents operations) {
+            OperationEvents operations,
+            Catalogues catalogues) {
         this.reader = reader;
         this.exports = exports;
         this.links = links;
@@ -64,6 +69,7 @@ public class ExportResource {
         this.tokens = tokens;
         this.usage = usage;
         this.operations = operations;
+        this.catalogues = catalogues;
     }
 
     /** The records behind a cursor that match the filters, up to the head that the feed has now. */
@@ -103,7 +109,9 @@ public class ExportResource {
                                     "project",
                                     projectId.toString(),
                                     asked::describe);
-                    return noted.chain(() -> begin(routing.request(), uri, projectId, asked, bodyless, release))
+                    return noted.chain(() -> format(caller, asked))
+                            .chain(records ->
+                                    begin(routing.request(), uri, projectId, asked, records, bodyless, release))
                             .onFailure()
                             .transform(failure -> links.withOldest(routing.request(), uri, failure))
                             .onFailure()
@@ -111,6 +119,12 @@ public class ExportResource {
                             .onCancellation()
                             .invoke(release);
                 });
+    }
+
+    private Uni<RecordEncoder.Format> format(Caller caller, ExportRequest asked) {
+        return asked.format() == ExportFormat.OCSF
+                ? catalogues.of(caller).map(catalogue -> asked.format().of(caller.projectId(), catalogue))
+                : Uni.createFrom().item(asked.format().of(caller.projectId(), Catalogue.NONE));
     }
 
     private Runnable place(Caller caller) {
@@ -132,6 +146,7 @@ public class ExportResource {
             UriInfo uri,
             UUID projectId,
             ExportRequest asked,
+            RecordEncoder.Format records,
             boolean bodyless,
             Runnable release) {
         return exports.bounds(projectId)
@@ -139,7 +154,7 @@ public class ExportResource {
                                 projectId,
                                 ExportStream.pages(asked.query(), feedConfig)
                                         .seeing(bounds.head().sequenceId())
-                                        .as(asked.format().of(projectId)))
+                                        .as(records))
                         .map(page -> {
                             Response.ResponseBuilder answer = headers(request, uri, projectId, asked, bounds);
                             if (bodyless) {
@@ -152,6 +167,7 @@ public class ExportResource {
                                             reader,
                                             projectId,
                                             asked,
+                                            records,
                                             page,
                                             head,
                                             feedConfig,

@@ -6,6 +6,7 @@ import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.feed.FeedReader;
+import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.kernel.http.PacedBody;
 import io.vertx.core.Context;
@@ -69,6 +70,7 @@ final class ExportStream implements PacedBody {
             FeedReader reader,
             UUID projectId,
             ExportRequest request,
+            RecordEncoder.Format records,
             FeedPage firstPage,
             long head,
             FeedConfig config,
@@ -78,7 +80,7 @@ final class ExportStream implements PacedBody {
         this.projectId = projectId;
         this.format = request.format();
         this.gzip = request.gzip();
-        this.query = pages(request.query(), config).seeing(head);
+        this.query = pages(request.query(), config).seeing(head).as(records);
         this.firstPage = firstPage;
         this.head = head;
         this.config = config;
@@ -179,7 +181,7 @@ final class ExportStream implements PacedBody {
     }
 
     private void readOn(Cursor cursor) {
-        reader.read(projectId, query.from(cursor).as(format.of(projectId)))
+        reader.read(projectId, query.from(cursor))
                 .subscribe()
                 .with(
                         page -> eventLoop().runOnContext(now -> {

@@ -1,6 +1,8 @@
 package dev.annals.edges.export;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.access.actions.Catalogue.Action;
+import dev.annals.access.actions.Catalogue.Severity;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.RecordEncoder;
@@ -15,47 +17,21 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record as an event of OCSF 1.6.0, class API Activity (6003), with the profile {@code datetime}.
+ * A record as an event of OCSF 1.6.0, with the profile {@code datetime}, in the class that the catalogue of actions names, otherwise API
+ * Activity (6003).
  *
  * <p>The activity is the last word of the action that names one ({@code volume_create} is Create); otherwise it is Other, with the action
  * as its name. The outcomes {@code success} and {@code failure}, and a few synonyms, become status ids; any other outcome is Other.
- * Required fields that the record lacks are {@code Unknown}. {@code api.operation} and {@code status_code} have the original words, {@code
- * unmapped} has the fields without a place in the schema, and {@code time_dt} and {@code metadata.logged_time_dt} have the times to the
- * microsecond.
+ * Required fields that the record lacks are {@code Unknown}. {@code status_code}, and {@code api.operation} or {@code unmapped.action}, have
+ * the original words, {@code unmapped} has the fields without a place in the schema, and {@code time_dt} and {@code
+ * metadata.logged_time_dt} have the times to the microsecond.
  */
 final class OcsfEvent {
 
-    private static final int CLASS_UID = 6003;
-    private static final int CATEGORY_UID = 6;
-    private static final int OTHER = 99;
+    private static final int OTHER = OcsfClass.OTHER;
     private static final String UNKNOWN = "Unknown";
 
-    private static final Map<String, Integer> ACTIVITIES = Map.ofEntries(
-            Map.entry("create", 1),
-            Map.entry("created", 1),
-            Map.entry("add", 1),
-            Map.entry("added", 1),
-            Map.entry("insert", 1),
-            Map.entry("read", 2),
-            Map.entry("get", 2),
-            Map.entry("list", 2),
-            Map.entry("view", 2),
-            Map.entry("viewed", 2),
-            Map.entry("update", 3),
-            Map.entry("updated", 3),
-            Map.entry("change", 3),
-            Map.entry("changed", 3),
-            Map.entry("edit", 3),
-            Map.entry("edited", 3),
-            Map.entry("modify", 3),
-            Map.entry("modified", 3),
-            Map.entry("rename", 3),
-            Map.entry("renamed", 3),
-            Map.entry("delete", 4),
-            Map.entry("deleted", 4),
-            Map.entry("remove", 4),
-            Map.entry("removed", 4));
-    private static final Map<Integer, String> ACTIVITY_NAMES = Map.of(1, "Create", 2, "Read", 3, "Update", 4, "Delete");
+    private static final Party NOTHING = new Party(null, null, null);
 
     private static final Map<Integer, String> STATUS_NAMES = Map.of(1, "Success", 2, "Failure");
 
@@ -65,54 +41,53 @@ final class OcsfEvent {
 
     private OcsfEvent() {}
 
-    static void write(UUID projectId, StoredRecord stored, JsonGenerator json) throws IOException {
+    /** @param action of the catalogue; null without one */
+    static void write(UUID projectId, @Nullable Action action, StoredRecord stored, JsonGenerator json)
+            throws IOException {
         AuditRecord record = stored.record();
+        OcsfClass ocsf = OcsfClass.of(action == null ? null : action.ocsfClass());
         json.writeStartObject();
-        writeClassification(record, json);
+        writeClassification(ocsf, action == null ? null : action.severity(), record, json);
         writeTime("time", record.timestamp(), json);
-        writeMetadata(projectId, stored, json);
-        writeActor(record.actor(), json);
-        json.writeObjectFieldStart("api");
-        json.writeStringField("operation", record.action());
+        writeMetadata(projectId, ocsf, stored, json);
+        json.writeObjectFieldStart("actor");
+        writeUser("user", record.actor(), json);
         json.writeEndObject();
         writeStatus(record.outcome(), json);
-        json.writeObjectFieldStart("src_endpoint");
-        json.writeStringField(
-                record.ipAddress() == null ? "name" : "ip", record.ipAddress() == null ? UNKNOWN : record.ipAddress());
-        json.writeEndObject();
-        writeResource(record.subject(), json);
+        writeEndpoint(ocsf, record.ipAddress(), json);
+        writeSubject(ocsf, record, json);
         string("message", record.message(), json);
-        writeUnmapped(stored, json);
+        writeUnmapped(ocsf, stored, json);
         json.writeEndObject();
     }
 
-    private static void writeClassification(AuditRecord record, JsonGenerator json) throws IOException {
-        int activity = activityOf(record.action());
-        String name = ACTIVITY_NAMES.getOrDefault(activity, record.action());
-        json.writeNumberField("category_uid", CATEGORY_UID);
-        json.writeStringField("category_name", "Application Activity");
-        json.writeNumberField("class_uid", CLASS_UID);
-        json.writeStringField("class_name", "API Activity");
+    private static void writeClassification(
+            OcsfClass ocsf, @Nullable Severity severity, AuditRecord record, JsonGenerator json) throws IOException {
+        int activity = ocsf.activityOf(record.action());
+        Severity written = severity == null ? Severity.INFORMATIONAL : severity;
+        json.writeNumberField("category_uid", ocsf.categoryUid());
+        json.writeStringField("category_name", ocsf.category());
+        json.writeNumberField("class_uid", ocsf.uid());
+        json.writeStringField("class_name", ocsf.caption());
         json.writeNumberField("activity_id", activity);
-        json.writeStringField("activity_name", name);
-        json.writeNumberField("type_uid", CLASS_UID * 100 + activity);
-        json.writeNumberField("severity_id", 1);
-        json.writeStringField("severity", "Informational");
+        json.writeStringField("activity_name", ocsf.activityName(activity, record.action()));
+        json.writeNumberField("type_uid", ocsf.uid() * 100 + activity);
+        json.writeNumberField("severity_id", written.ordinal() + 1);
+        json.writeStringField(
+                "severity",
+                written.name().charAt(0) + written.name().substring(1).toLowerCase(Locale.ROOT));
     }
 
-    private static int activityOf(String action) {
-        int activity = OTHER;
-        for (String word : action.split("[^\\p{L}]+|(?<=\\p{Ll})(?=\\p{Lu})", -1)) {
-            activity = ACTIVITIES.getOrDefault(word.toLowerCase(Locale.ROOT), activity);
-        }
-        return activity;
-    }
-
-    private static void writeMetadata(UUID projectId, StoredRecord stored, JsonGenerator json) throws IOException {
+    private static void writeMetadata(UUID projectId, OcsfClass ocsf, StoredRecord stored, JsonGenerator json)
+            throws IOException {
         json.writeObjectFieldStart("metadata");
         json.writeStringField("version", "1.6.0");
         json.writeArrayFieldStart("profiles");
         json.writeString("datetime");
+        if (ocsf == OcsfClass.WEB_RESOURCES_ACTIVITY) {
+            // It has the actor.
+            json.writeString("host");
+        }
         json.writeEndArray();
         json.writeObjectFieldStart("product");
         json.writeStringField("name", "Annals");
@@ -128,10 +103,9 @@ final class OcsfEvent {
         json.writeEndObject();
     }
 
-    private static void writeActor(@Nullable Party actor, JsonGenerator json) throws IOException {
-        String type = actor == null ? null : actor.type();
-        json.writeObjectFieldStart("actor");
-        json.writeObjectFieldStart("user");
+    private static void writeUser(String field, @Nullable Party party, JsonGenerator json) throws IOException {
+        String type = party == null ? null : party.type();
+        json.writeObjectFieldStart(field);
         if (type == null) {
             json.writeNumberField("type_id", 0);
             json.writeStringField("type", UNKNOWN);
@@ -140,16 +114,76 @@ final class OcsfEvent {
             json.writeNumberField("type_id", typeId);
             json.writeStringField("type", USER_TYPE_NAMES.getOrDefault(typeId, type));
         }
-        writeIdAndName(actor, json);
-        json.writeEndObject();
+        writeIdAndName(party, json);
         json.writeEndObject();
     }
 
-    private static void writeResource(@Nullable Party subject, JsonGenerator json) throws IOException {
+    private static void writeEndpoint(OcsfClass ocsf, @Nullable String address, JsonGenerator json) throws IOException {
+        boolean isDevice = ocsf == OcsfClass.FILE_SYSTEM_ACTIVITY;
+        json.writeObjectFieldStart(isDevice ? "device" : "src_endpoint");
+        if (isDevice) {
+            json.writeNumberField("type_id", 0);
+            json.writeStringField("type", UNKNOWN);
+        }
+        json.writeStringField(address == null ? "name" : "ip", address == null ? UNKNOWN : address);
+        json.writeEndObject();
+    }
+
+    /** What the action was done to, in the attribute that the class requires. */
+    private static void writeSubject(OcsfClass ocsf, AuditRecord record, JsonGenerator json) throws IOException {
+        Party subject = record.subject();
+        switch (ocsf) {
+            case API_ACTIVITY -> {
+                json.writeObjectFieldStart("api");
+                json.writeStringField("operation", record.action());
+                json.writeEndObject();
+                writeResources("resources", subject, json);
+            }
+            case WEB_RESOURCES_ACTIVITY -> writeResources("web_resources", subject == null ? NOTHING : subject, json);
+            case AUTHENTICATION -> {
+                writeUser("user", record.actor() == null ? subject : record.actor(), json);
+                json.writeObjectFieldStart("service");
+                json.writeStringField("name", UNKNOWN);
+                json.writeEndObject();
+            }
+            case ACCOUNT_CHANGE -> writeUser("user", subject, json);
+            case AUTHORIZE_SESSION, USER_ACCESS_MANAGEMENT -> {
+                writeUser("user", subject == null ? record.actor() : subject, json);
+                json.writeArrayFieldStart("privileges");
+                json.writeString(UNKNOWN);
+                json.writeEndArray();
+            }
+            case GROUP_MANAGEMENT -> {
+                json.writeObjectFieldStart("group");
+                string("type", subject == null ? null : subject.type(), json);
+                writeIdAndName(subject, json);
+                json.writeEndObject();
+            }
+            case DATASTORE_ACTIVITY -> {
+                json.writeObjectFieldStart("table");
+                writeIdAndName(subject, json);
+                json.writeEndObject();
+            }
+            case FILE_SYSTEM_ACTIVITY -> writeFile(subject == null ? NOTHING : subject, json);
+        }
+    }
+
+    /** A file has a name. */
+    private static void writeFile(Party subject, JsonGenerator json) throws IOException {
+        String id = subject.id() == null ? UNKNOWN : subject.id();
+        json.writeObjectFieldStart("file");
+        json.writeNumberField("type_id", 0);
+        json.writeStringField("type", UNKNOWN);
+        string("uid", subject.id(), json);
+        json.writeStringField("name", subject.name() == null ? id : subject.name());
+        json.writeEndObject();
+    }
+
+    private static void writeResources(String field, @Nullable Party subject, JsonGenerator json) throws IOException {
         if (subject == null) {
             return;
         }
-        json.writeArrayFieldStart("resources");
+        json.writeArrayFieldStart(field);
         json.writeStartObject();
         string("type", subject.type(), json);
         writeIdAndName(subject, json);
@@ -183,9 +217,13 @@ final class OcsfEvent {
         json.writeStringField("status_code", outcome);
     }
 
-    private static void writeUnmapped(StoredRecord stored, JsonGenerator json) throws IOException {
+    private static void writeUnmapped(OcsfClass ocsf, StoredRecord stored, JsonGenerator json) throws IOException {
         AuditRecord record = stored.record();
         json.writeObjectFieldStart("unmapped");
+        if (ocsf != OcsfClass.API_ACTIVITY) {
+            json.writeStringField("action", record.action());
+            writeOriginal(record.subject(), json);
+        }
         json.writeNumberField("sequence_id", stored.sequenceId());
         if (record.actor() != null) {
             string("actor_type", record.actor().type(), json);
@@ -199,6 +237,16 @@ final class OcsfEvent {
             redaction.write(json);
         }
         json.writeEndObject();
+    }
+
+    private static void writeOriginal(@Nullable Party subject, JsonGenerator json) throws IOException {
+        if (subject != null) {
+            json.writeObjectFieldStart("subject");
+            string("type", subject.type(), json);
+            string("id", subject.id(), json);
+            string("name", subject.name(), json);
+            json.writeEndObject();
+        }
     }
 
     private static void writeTime(String name, OffsetDateTime time, JsonGenerator json) throws IOException {

@@ -195,7 +195,7 @@ class ExportFormatTest {
     void everyOcsfEventFollowsThePublishedSchemaAndLosesNothing() throws Exception {
         List<JsonNode> events = client.lines("?format=ocsf");
         assertThat(events).hasSameSizeAs(feed);
-        JsonNode schema = ExportClient.JSON.readTree(getClass().getResourceAsStream("ocsf-1.6.0-api-activity.json"));
+        JsonNode schema = ExportClient.JSON.readTree(getClass().getResourceAsStream("ocsf-1.6.0.json"));
         for (int i = 0; i < events.size(); i++) {
             JsonNode event = events.get(i);
             JsonNode record = feed.get(i);

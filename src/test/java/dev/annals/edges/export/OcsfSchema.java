@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** Checks an event against the facts of {@code ocsf-1.6.0-api-activity.json}. */
+/** Checks an event against the facts of {@code ocsf-1.6.0.json}. */
 final class OcsfSchema {
 
     private OcsfSchema() {}

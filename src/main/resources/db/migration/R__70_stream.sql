@@ -32,6 +32,13 @@ begin
   end if;
 end $$;
 
+-- Whether a token is of a viewer link. A link reaches public addresses alone, and knows only the streams that links made.
+create or replace function annals.is_link(token_id uuid) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp
+as $$
+  select exists (select from annals.access_token as token where token.id = token_id and 'deliver' = any (token.scopes))
+$$;
+
 -- Every change of an existing stream calls this first.
 create or replace function annals.lock_stream(project_id uuid, name text, actor_token uuid) returns annals.stream
 language plpgsql set search_path = pg_catalog, pg_temp
@@ -42,7 +49,7 @@ declare
 begin
   perform annals.require_streaming(project_id, actor_token, true);
   select * into known from annals.stream as s where s.project_id = project_id and s.name = name for update;
-  if not found then
+  if not found or not known.only_public and annals.is_link(actor_token) then
     raise no_data_found using
       message = format('project %s has no stream %s', project_id, name),
       constraint = 'stream_known', schema = 'annals', table = 'stream';
@@ -61,8 +68,7 @@ as $$
 declare
   old_row annals.stream;
   new_row annals.stream;
-  only_public boolean := exists (
-    select from annals.access_token as token where token.id = actor_token and 'deliver' = any (token.scopes));
+  only_public boolean := annals.is_link(actor_token);
 begin
   perform annals.require_streaming(project_id, actor_token, true);
   if all_projects then
@@ -90,6 +96,10 @@ begin
     returning * into new_row;
     insert into annals.stream_progress (stream_id, project_id, cursor)
     select id, p.id, cursor from annals.project as p where all_projects or p.id = project_id;
+  elsif only_public and not old_row.only_public then
+    raise insufficient_privilege using
+      message = format('a link cannot change stream %s', name),
+      constraint = 'stream_of_operator', schema = 'annals', table = 'stream';
   else
     -- The secret is encrypted for the id that the service has seen.
     if old_row.id <> id then

@@ -41,14 +41,24 @@ public record Catalogue(long version, Policy unknownActions, Policy illFormedMet
         }
     }
 
-    /** Severities of OCSF, in the order of their ids from 1 on. */
     public enum Severity {
-        INFORMATIONAL,
-        LOW,
-        MEDIUM,
-        HIGH,
-        CRITICAL,
-        FATAL;
+        INFORMATIONAL(1),
+        LOW(2),
+        MEDIUM(3),
+        HIGH(4),
+        CRITICAL(5),
+        FATAL(6);
+
+        private final int id;
+
+        Severity(int id) {
+            this.id = id;
+        }
+
+        /** In OCSF. */
+        public int id() {
+            return id;
+        }
 
         static Optional<Severity> named(String text) {
             return Arrays.stream(values())
@@ -139,6 +149,11 @@ public record Catalogue(long version, Policy unknownActions, Policy illFormedMet
     public boolean hasSchema(String name, Policy least) {
         Action action = actions.get(name);
         return action != null && action.schema != null && illFormedMetadata.compareTo(least) >= 0;
+    }
+
+    /** Whether answers with records name those that do not fit. */
+    public boolean marks() {
+        return unknownActions != Policy.ACCEPT || illFormedMetadata != Policy.ACCEPT;
     }
 
     /** About the steps of a check, of some microseconds each. */

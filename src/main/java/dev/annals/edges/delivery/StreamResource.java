@@ -69,7 +69,7 @@ public class StreamResource {
     @GET
     @Requires(Scope.DELIVER)
     public Uni<Response> listStreams(@Context ContainerRequestContext request) {
-        return streams.list(Caller.of(request).projectId())
+        return streams.list(Caller.of(request))
                 .map(found -> JsonBody.answer("streams", SIZE, found, NamedStream::write));
     }
 
@@ -96,7 +96,7 @@ public class StreamResource {
     @Requires(Scope.DELIVER)
     public Uni<Response> getStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
-        return streams.find(Caller.of(request).projectId(), name).map(StreamResource::answer);
+        return streams.find(Caller.of(request), name).map(StreamResource::answer);
     }
 
     @DELETE
@@ -147,7 +147,7 @@ public class StreamResource {
     @Requires(Scope.DELIVER)
     public Uni<Response> testStream(@PathParam("name") String name, @Context ContainerRequestContext request) {
         RequestParameters.requireName(name);
-        return streams.find(Caller.of(request).projectId(), name).chain(stream -> tests.run(() -> test(stream)));
+        return streams.find(Caller.of(request), name).chain(stream -> tests.run(() -> test(stream)));
     }
 
     private Uni<Response> test(NamedStream stream) {
@@ -212,9 +212,9 @@ public class StreamResource {
         RequestParameters.requireKnown(parameters, List.of(PROJECT_ID, AFTER, LIMIT));
         long after = number(parameters, AFTER, 0, Long.MAX_VALUE, 0);
         int limit = limit(parameters);
-        UUID projectId = Caller.of(request).projectId();
-        UUID feed = Optional.ofNullable(guid(parameters, PROJECT_ID)).orElse(projectId);
-        return streams.deadLetters(projectId, name, feed, after, limit + 1).map(found -> deadLetters(found, limit));
+        Caller caller = Caller.of(request);
+        UUID feed = Optional.ofNullable(guid(parameters, PROJECT_ID)).orElse(caller.projectId());
+        return streams.deadLetters(caller, name, feed, after, limit + 1).map(found -> deadLetters(found, limit));
     }
 
     /** Ordered by project id. */
@@ -227,7 +227,7 @@ public class StreamResource {
         MultivaluedMap<String, String> parameters = uri.getQueryParameters();
         RequestParameters.requireKnown(parameters, List.of(AFTER, LIMIT));
         int limit = limit(parameters);
-        return streams.feeds(Caller.of(request).projectId(), name, guid(parameters, AFTER), limit + 1)
+        return streams.feeds(Caller.of(request), name, guid(parameters, AFTER), limit + 1)
                 .map(found -> feeds(found, limit));
     }
 

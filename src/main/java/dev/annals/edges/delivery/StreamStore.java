@@ -88,11 +88,22 @@ class StreamStore {
     /** A record that a stream has skipped because the sink refused it. */
     record DeadLetter(long sequenceId, UUID recordId, String reason, OffsetDateTime refusedAt) {}
 
-    Uni<List<NamedStream>> list(UUID projectId) {
-        return find(projectId, null, ALL);
+    /** A link knows only the streams that links made. */
+    Uni<List<NamedStream>> list(Caller caller) {
+        return find(caller.projectId(), null, ALL).map(found -> known(caller, found));
     }
 
-    Uni<NamedStream> find(UUID projectId, String name) {
+    /** Fails with {@code not-found} if there is none, or none that a link may know. */
+    Uni<NamedStream> find(Caller caller, String name) {
+        return find(caller.projectId(), name, 1)
+                .map(found -> known(caller, found).stream().findFirst().orElseThrow(StreamStore::notFound));
+    }
+
+    private static List<NamedStream> known(Caller caller, List<NamedStream> found) {
+        return caller.isLink() ? found.stream().filter(NamedStream::onlyPublic).toList() : found;
+    }
+
+    private Uni<NamedStream> find(UUID projectId, String name) {
         return find(projectId, name, 1).map(found -> found.stream().findFirst().orElseThrow(StreamStore::notFound));
     }
 
@@ -230,8 +241,8 @@ class StreamStore {
     }
 
     /** In the order of the projects' ids. */
-    Uni<List<NamedStream>> feeds(UUID projectId, String name, @Nullable UUID after, int most) {
-        return find(projectId, name).chain(stream -> feeds(projectId, name, null, after, most));
+    Uni<List<NamedStream>> feeds(Caller caller, String name, @Nullable UUID after, int most) {
+        return find(caller, name).chain(stream -> feeds(caller.projectId(), name, null, after, most));
     }
 
     private Uni<List<NamedStream>> feeds(
@@ -257,9 +268,9 @@ class StreamStore {
      * @param feed the project of the feed
      * @return fails with {@code not-found} if the stream does not follow that feed
      */
-    Uni<List<DeadLetter>> deadLetters(UUID projectId, String name, UUID feed, long after, int most) {
-        return feeds(projectId, name, feed, null, 1)
-                .map(found -> found.stream().findFirst().orElseThrow(StreamStore::notFollowed))
+    Uni<List<DeadLetter>> deadLetters(Caller caller, String name, UUID feed, long after, int most) {
+        return feeds(caller.projectId(), name, feed, null, 1)
+                .map(found -> known(caller, found).stream().findFirst().orElseThrow(StreamStore::notFollowed))
                 .chain(stream -> DatabaseFailure.retried(LIST_DEAD_LETTERS
                         .bind("stream_id", stream.id())
                         .bind("project_id", feed)
@@ -310,6 +321,10 @@ class StreamStore {
                 new ProblemException(
                         ProblemType.TOO_MANY_STREAMS,
                         "The project has as many streams as it may have. Delete one that is not needed.");
+            case "stream_of_operator" ->
+                new ProblemException(
+                        ProblemType.FORBIDDEN,
+                        "A stream with this name exists, and no link made it: take another name.");
             case "stream_token" ->
                 new ProblemException(
                         ProblemType.UNAUTHORIZED, "The token has ended. Ask the administrator for a new one.");

@@ -1,8 +1,10 @@
 package dev.annals.edges.export;
 
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,22 +56,39 @@ enum OcsfClass {
             "Create:1 created add added insert Read:2 get list view viewed Update:3 updated change"
                     + " changed edit edited modify modified rename renamed Delete:4 deleted remove removed";
 
+    private static final Map<OcsfClass, Activities> ACTIVITIES = new EnumMap<>(OcsfClass.class);
+
+    static {
+        for (OcsfClass each : values()) {
+            ACTIVITIES.put(each, Activities.of(each.words));
+        }
+    }
+
     private final int uid;
     private final String category;
-    private final Map<String, Integer> activities = new HashMap<>();
-    private final Map<Integer, String> captions = new HashMap<>();
+    private final String words;
 
     OcsfClass(int uid, String category, String words) {
         this.uid = uid;
         this.category = category;
-        int id = OTHER;
-        for (String word : words.split(" ", -1)) {
-            int colon = word.indexOf(':');
-            if (colon > 0) {
-                id = Integer.parseInt(word.substring(colon + 1));
-                captions.put(id, word.substring(0, colon).replace('_', ' '));
+        this.words = words;
+    }
+
+    private record Activities(Map<String, Integer> ids, Map<Integer, String> captions) {
+
+        static Activities of(String words) {
+            Map<String, Integer> ids = new HashMap<>();
+            Map<Integer, String> captions = new HashMap<>();
+            int id = OTHER;
+            for (String word : words.split(" ", -1)) {
+                int colon = word.indexOf(':');
+                if (colon > 0) {
+                    id = Integer.parseInt(word.substring(colon + 1));
+                    captions.put(id, word.substring(0, colon).replace('_', ' '));
+                }
+                ids.put(word.substring(0, colon > 0 ? colon : word.length()).toLowerCase(Locale.ROOT), id);
             }
-            activities.put(word.substring(0, colon > 0 ? colon : word.length()).toLowerCase(Locale.ROOT), id);
+            return new Activities(ids, captions);
         }
     }
 
@@ -109,14 +128,15 @@ enum OcsfClass {
 
     /** The last word of an action that names an activity; otherwise {@link #OTHER}. */
     int activityOf(String action) {
+        Map<String, Integer> ids = Objects.requireNonNull(ACTIVITIES.get(this)).ids();
         int activity = OTHER;
         for (String word : action.split("[^\\p{L}]+|(?<=\\p{Ll})(?=\\p{Lu})", -1)) {
-            activity = activities.getOrDefault(word.toLowerCase(Locale.ROOT), activity);
+            activity = ids.getOrDefault(word.toLowerCase(Locale.ROOT), activity);
         }
         return activity;
     }
 
     String activityName(int activity, String action) {
-        return captions.getOrDefault(activity, action);
+        return Objects.requireNonNull(ACTIVITIES.get(this)).captions().getOrDefault(activity, action);
     }
 }

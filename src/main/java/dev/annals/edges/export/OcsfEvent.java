@@ -72,7 +72,7 @@ final class OcsfEvent {
         json.writeNumberField("activity_id", activity);
         json.writeStringField("activity_name", ocsf.activityName(activity, record.action()));
         json.writeNumberField("type_uid", ocsf.uid() * 100 + activity);
-        json.writeNumberField("severity_id", written.ordinal() + 1);
+        json.writeNumberField("severity_id", written.id());
         json.writeStringField(
                 "severity",
                 written.name().charAt(0) + written.name().substring(1).toLowerCase(Locale.ROOT));

@@ -59,11 +59,12 @@ const VALUES = /\([^)]*\)?|(?:(?:"(?:[^"\\]|\\.)*"?|[^\s()",]+)\*?,?)+/y;
 const VALUE = /"(?:[^"\\]|\\.)*"?\*?|[^\s(),"]+/g;
 const PHRASE = /"((?:[^"\\]|\\.)*)"?(\*?)/y;
 const WORD = /[^\s()]+/y;
+const WITHIN = /^\*[^*]+\*$/;
 
 /**
  * The words that a query finds in messages, without excluded words.
  *
- * @returns for each word or phrase its words, folded, and whether the last of them only has to begin so
+ * @returns for each word or phrase its words, folded, and whether the last of them only has to begin so, or to have it within
  */
 export function wordsOf(query) {
   const found = [];
@@ -76,10 +77,10 @@ export function wordsOf(query) {
     at = match ? pattern.lastIndex : at;
     return match;
   };
-  const take = (text, prefix) => {
+  const take = (text, prefix, within = WITHIN.test(text)) => {
     const words = folded(text).split(BETWEEN).filter(Boolean);
     if (words.length > 0 && !not && !excluded.at(-1)) {
-      found.push({words, prefix});
+      found.push({words, prefix, within});
     }
   };
   while (at < query.length) {
@@ -107,7 +108,7 @@ export function wordsOf(query) {
       take(match[1].replace(/\\(["\\])/g, '$1'), match[2] !== '');
     } else if ((match = read(WORD)) && !OPERATOR.test(match[0])) {
       const words = match[0].split(BETWEEN).filter(Boolean);
-      words.forEach((word, i) => take(word, match[0].endsWith('*') && i === words.length - 1));
+      words.forEach((word, i) => take(word, match[0].endsWith('*') && i === words.length - 1, WITHIN.test(match[0])));
     }
     not = false;
   }
@@ -126,8 +127,8 @@ export function placesOf(text, wanted) {
   }
   const places = [];
   for (let i = 0; i < words.length; i++) {
-    const lengths = wanted.filter(({words: looked, prefix}) => looked.every((word, n) =>
-      prefix && n === looked.length - 1 ? words[i + n]?.word.startsWith(word) : words[i + n]?.word === word))
+    const lengths = wanted.filter(({words: looked, prefix, within}) => looked.every((word, n) =>
+      within ? words[i + n]?.word.includes(word) : prefix && n === looked.length - 1 ? words[i + n]?.word.startsWith(word) : words[i + n]?.word === word))
       .map(({words: looked}) => looked.length);
     if (lengths.length > 0) {
       const end = words[i + Math.max(...lengths) - 1].end;

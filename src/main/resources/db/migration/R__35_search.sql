@@ -166,22 +166,44 @@ return array(
     word_text collate "C", '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]{2,}', 'g') as run (run)
   cross join lateral generate_series(1, length(run.run[1]) - 1) as first);
 
--- The words by which a text is indexed.
+-- The words by which a text is found.
 create or replace function annals.indexed_words(content text) returns text[]
 language sql immutable parallel safe
 return case
-  when annals.has_dense(content) then array(
-    select word from unnest(annals.words(content)) as word where not annals.has_dense(word)) || annals.pairs(annals.word_text(content))
-  else annals.words(content)
+  when octet_length(content) = length(content) or not annals.has_dense(annals.word_text(content)) then annals.words(content)
+  else array(select word from unnest(annals.words(content)) as word where not annals.has_dense(word))
+    || annals.pairs(annals.word_text(content))
 end;
+
+-- The other characters of words of Chinese, Japanese and Korean, for patterns.
+create or replace function annals.beside_dense(content text) returns text[]
+language sql immutable parallel safe
+return case
+  when octet_length(content) = length(content) or not annals.has_dense(annals.word_text(content)) then '{}'
+  else array(
+    select run.run[1]
+    from unnest(annals.words(content)) as word
+    cross join lateral regexp_matches(
+      word collate "C", '[^\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+', 'g') as run (run)
+    where annals.has_dense(word))
+end;
+
+-- Whether one of some words that are no ids has this text within.
+create or replace function annals.has_within(words text, part text) returns boolean
+language sql immutable parallel safe
+return exists (select from string_to_table(
+  case when annals.has_dense(words)
+    then regexp_replace(words collate "C", '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+', ' ', 'g')
+    else words end, ' ') as word where strpos(word, part) > 0 and not annals.is_id(word));
+
 
 -- Words as they stand in a text of words with a space before and after each.
 create or replace function annals.sought(wanted text, is_prefix boolean) returns text
 language sql immutable parallel safe
-return case
-  when annals.has_dense(annals.word_text(wanted)) then array_to_string(annals.words(wanted), ' ')
-  else ' ' || array_to_string(annals.words(wanted), ' ') || case when is_prefix then '' else ' ' end
-end;
+return (
+  select case when annals.has_dense(words[1]) then '' else ' ' end || array_to_string(words, ' ')
+    || case when is_prefix or annals.has_dense(words[cardinality(words)]) then '' else ' ' end
+  from (select annals.words(wanted) as words offset 0) as one);
 
 -- The names and values of metadata as text. JSON's escapes are separators, so that no word begins with the letter of an escape.
 create or replace function annals.metadata_text(metadata jsonb) returns text
@@ -201,10 +223,10 @@ return r.action || coalesce(E' \x01 ' || r.actor_name, '') || coalesce(E' \x01 '
 
 -- A value of a field, in any case, as a number of 32 bits. A collision costs a useless look. Fields: 1 action, 2 actor (id or name),
 -- 3 subject (id or name), 4 outcome, 5 IP address, 6 a word of any field, 7 any word, 8 the recorder, 9 the record's id, 10 the first two or
--- four characters of an id among the words, 12 actor type, 13 subject type, 14 the name of a member of metadata, in its case.
+-- four characters of an id among the words, 11 a network, 12 actor type, 13 subject type, 14 the name of a member of metadata, in its case.
 create or replace function annals.search_key(project_id uuid, field integer, value text) returns integer
 language sql immutable parallel safe
-return (hashtextextended(case when field in (6, 10, 14) then value else annals.fold(value) end collate "C", uuid_hash_extended(project_id, field))
+return (hashtextextended(case when field in (6, 10, 11, 14) then value else annals.fold(value) end collate "C", uuid_hash_extended(project_id, field))
   >> 32)::integer;
 
 -- A value in the dictionary; null if it has no place there, because it is too long for an index or has the character that divides terms.
@@ -216,6 +238,45 @@ return (
     then folded || case when value = folded collate "C" then '' else E'\x01' || value end
   end
   from (select annals.fold(value) as folded offset 0) as one);
+
+-- The networks by which an address, or a network in them, is indexed, the widest first.
+create or replace function annals.networks(address inet) returns text[]
+language sql immutable parallel safe
+return array(
+  select network(set_masklen(address, bits))::text
+  from unnest(case family(address) when 4 then array[8, 16, 24] else array[32, 48, 64] end) as bits
+  where bits <= masklen(address));
+
+-- Keys of which each record has one that has a word, or a value of a field, with this beginning, or with this text within; ids are found by
+-- their beginning alone. Null if there are too many terms, or if the dictionary lacks some.
+create or replace function annals.pattern_keys(project_id uuid, field integer, is_within boolean, value text, most integer) returns integer[]
+language sql stable parallel safe set search_path = pg_catalog, pg_temp
+as $$
+  select case when cardinality(found.keys) <= most then found.keys || case
+    when field <> 6 or is_within then '{}'
+    when length(asked.part) < 4 then array[annals.search_key(project_id, 10, left(asked.part, 2))]
+    when length(asked.part) = 4 then array[annals.search_key(project_id, 10, asked.part), annals.search_key(project_id, 6, asked.part)]
+    else array[annals.search_key(project_id, 10, left(asked.part, 4))]
+  end end
+  from (
+    select case
+      when field <> 6 then annals.fold(value)
+      when is_within then (annals.words(value))[1]
+      else (annals.words(value))[cardinality(annals.words(value))]
+    end as part) as asked
+  cross join lateral (
+    select array(
+      select annals.search_key(project_id, field, case when field = 6 then term.term else split_part(term.term, E'\x01', 1) end)
+      from annals.term
+      where term.project_id = pattern_keys.project_id and term.field = pattern_keys.field and term.term > ''
+        and (is_within or term.term between asked.part and asked.part || repeat(U&'\+10FFFF', 1024))
+        and case when is_within then strpos(split_part(term.term, E'\x01', 1), asked.part) > 0 else starts_with(term.term, asked.part) end
+      limit most + 1) as keys) as found
+  where length(asked.part) > case when field <> 6 then 0 when is_within then 2 else 1 end
+    and not exists (
+      select from annals.term
+      where term.project_id = pattern_keys.project_id and term.field = pattern_keys.field and term.term = '')
+$$;
 
 -- The terms of a field that begin so, in any case, as they were written.
 create or replace function annals.terms_from(project_id uuid, field integer, beginning text, at_most integer) returns setof text

@@ -44,9 +44,11 @@ with start as materialized (
     where part.is_name or record.has_short_metadata) as value
   group by 1, 2
 ), divided as materialized (
-  select *, case when octet_length(value) <= :bytes then annals.indexed_words(
-    case when field = 14 then annals.metadata_text(to_jsonb(value)) else value end) end as words
-  from value where field <> 9
+  select field, first, last, slices,
+    case when octet_length(value) <= :bytes then annals.indexed_words(text) || annals.beside_dense(text) end as words
+  from (
+    select *, case when field = 14 then annals.metadata_text(to_jsonb(value)) else value end as text from value where field <> 9 offset 0)
+    as value
 ), word as materialized (
   select word, annals.is_id(word) as is_id, first, last, slices
   from (
@@ -65,6 +67,9 @@ with start as materialized (
     select 10, left(word, 2), first, last, slices from word where is_id
     union all
     select 10, left(word, 4), first, last, slices from word where is_id and length(word) > 4
+    union all
+    select 11, network, first, last, slices from value cross join lateral unnest(annals.networks(value.value::inet)) as network
+    where field = 5
     union all
     select 7, '', first, last, slices from divided where words is null or cardinality(words) > :words) as key
   group by 1

@@ -6,20 +6,49 @@
 -- :end           timestamptz   exclusive; null: any
 -- :alternatives  integer[]     the alternative of each key, at least one; a record passes if it has all keys of an alternative
 -- :fields        integer[]     of each key, as annals.search_key() numbers them; a field 6 may have several words
+-- :kinds         integer[]     of each key; 0: the value; 1: one that begins so; 2: one with this text within
 -- :values        text[]        of each key
+-- :most          integer       the most terms of a pattern that are looked up
 -- and the binds of indexed_part.sql.
 --
--- At least one row: head bigint (the last sequence id of the feed, or 0), through bigint (the last one that is indexed, or 0), and a block:
--- block bigint (null: none), slices bigint (a bit per 16 places that may hold a match, from the lowest place on), places integer[] (single
--- places in the block that may hold one, from 0 on; null: none).
-with /* include derived/search/indexed_part */, wanted as materialized (
-  select asked.alternative, array_agg(distinct annals.search_key(:project_id, asked.field, one.value)) as keys
-  from unnest(:alternatives::integer[], :fields::integer[], :values::text[]) as asked (alternative, field, value)
-  cross join lateral unnest(case when asked.field = 6 then annals.indexed_words(asked.value) else array[asked.value] end) as one (value)
+-- At least one row: head bigint (the last sequence id of the feed, or 0), through bigint (the last one that is indexed, or 0), anything
+-- boolean (any block may hold a match: none is returned), and a block: block bigint (null: none), slices bigint (a bit per 16 places that
+-- may hold a match, from the lowest place on), places integer[] (single places in the block that may hold one, from 0 on; null: none).
+with /* include derived/search/indexed_part */, asked as materialized (
+  select *
+  from unnest(:alternatives::integer[], :fields::integer[], :kinds::integer[], :values::text[]) as asked (alternative, field, kind, value)
+), required as materialized (
+  select asked.alternative,
+    coalesce(array_agg(distinct annals.search_key(:project_id, asked.field, one.value)) filter (where one.value is not null), '{}') as keys
+  from asked
+  left join lateral unnest(case
+    when asked.kind > 0 then '{}'
+    when asked.field = 6 then annals.indexed_words(asked.value)
+    when asked.field = 11 then (annals.networks(asked.value::inet))[cardinality(annals.networks(asked.value::inet)):]
+    else array[asked.value] end) as one (value) on true
   group by asked.alternative
+), pattern as materialized (
+  -- of each alternative the one with the fewest terms; the records decide about the others
+  select distinct on (asked.alternative) asked.alternative, found.keys
+  from asked
+  cross join lateral (
+    select annals.pattern_keys(:project_id, asked.field, asked.kind = 2, asked.value, :most::integer) as keys offset 0) as found
+  where asked.kind > 0 and found.keys is not null
+  order by asked.alternative, cardinality(found.keys)
+), wanted as materialized (
+  select case when one.key is null then required.keys else required.keys || one.key end as keys
+  from required
+  left join pattern on pattern.alternative = required.alternative
+  cross join lateral (
+    select null::integer as key where pattern.keys is null
+    union all
+    select unnest(pattern.keys)) as one
+), together as materialized (
+  select coalesce(bool_or(keys = '{}'), false) as anything from wanted
 )
-select part.head, part.through, found.block, found.slices, found.places
+select part.head, part.through, together.anything, found.block, found.slices, found.places
 from part
+cross join together
 left join lateral (
   select candidate.block, candidate.slices, candidate.places
   from generate_series(0, least(
@@ -75,5 +104,5 @@ left join lateral (
     group by one.block
     order by one.block * :direction::integer
     limit :blocks::integer) as candidate
-  where part.first_block * 1024 < part.through
+  where part.first_block * 1024 < part.through and not together.anything
   limit :blocks::integer) as found on true

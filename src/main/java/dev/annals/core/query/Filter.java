@@ -181,6 +181,8 @@ public record Filter(
                 return value(value);
             } else if (query instanceof Query.Metadata metadata) {
                 return metadata(metadata);
+            } else if (query instanceof Query.Within within) {
+                return within(within.of());
             } else if (query instanceof Query.Network network) {
                 return "coalesce(host(r.ip_address)::inet <<= " + term(network.address() + "/" + network.bits())
                         + "::inet, false)";
@@ -194,11 +196,47 @@ public record Filter(
             return parts.stream().map(this::sql).collect(Collectors.joining(operator, "(", ")"));
         }
 
-        /** The subqueries do not depend on the record, and are computed once. */
-        private String hasWords(String text, List<String> words, boolean prefix) {
+        private String within(Query query) {
+            if (query instanceof Query.Words) {
+                return hasWithin("annals.record_text(r)", Query.Within.text(query));
+            } else if (query instanceof Query.Message) {
+                return hasWithin("r.message", Query.Within.text(query));
+            } else if (query instanceof Query.Name name) {
+                return columns(name.field()).stream()
+                        .map(column -> hasWithin(column, Query.Within.text(query)))
+                        .collect(Collectors.joining(" or ", "(", ")"));
+            } else if (query instanceof Query.Metadata metadata) {
+                return "exists (select from " + elements(metadata.path()) + " where coalesce(annals.has_within("
+                        + "array_to_string(annals.words(annals.metadata_text(element.value)), ' '), "
+                        + firstWord(metadata.value()) + "), false))";
+            }
+            Query.Value value = (Query.Value) query;
+            String column = columns(value.field()).get(0);
+            return value.field().isId()
+                    ? hasWithin(column, value.value())
+                    : "coalesce(strpos(annals.fold(" + column + "), annals.fold(" + term(value.value())
+                            + ")) > 0, false)";
+        }
+
+        private String hasWithin(String text, String part) {
+            return "coalesce(annals.has_within(" + tested(text, part) + "_words.text, " + firstWord(part) + "), false)";
+        }
+
+        private String firstWord(String words) {
+            return "(select (annals.words(" + term(words) + "))[1])";
+        }
+
+        /** Divides a text into words if it has the first of some words; its name in the statement. */
+        private String tested(String text, String first) {
             List<String> tests = firstWords.computeIfAbsent(text, none -> new ArrayList<>());
             String name = "text_" + List.copyOf(firstWords.keySet()).indexOf(text);
-            tests.add("strpos(" + name + ".text, (select (annals.words(" + term(words.get(0)) + "))[1])) > 0");
+            tests.add("strpos(" + name + ".text, " + firstWord(first) + ") > 0");
+            return name;
+        }
+
+        /** The subqueries do not depend on the record, and are computed once. */
+        private String hasWords(String text, List<String> words, boolean prefix) {
+            String name = tested(text, words.get(0));
             return "coalesce(strpos(" + name + "_words.text, (select annals.sought(" + term(String.join(" ", words))
                     + ", " + prefix + "))) > 0, false)";
         }
@@ -234,15 +272,20 @@ public record Filter(
         }
 
         private String metadata(Query.Metadata metadata) {
-            String path = metadata.path().stream().map(this::term).collect(Collectors.joining(", ", "array[", "]"));
-            return "exists (select from (select r.metadata::jsonb #> " + path + " offset 0) as found (value) "
-                    + "cross join lateral jsonb_array_elements(case jsonb_typeof(found.value) when 'array' then found.value "
-                    + "else jsonb_build_array(found.value) end) as element (value) where "
+            return "exists (select from " + elements(metadata.path()) + " where "
                     + compared(
                             "annals.fold(element.value #>> '{}')",
                             "annals.fold(" + term(metadata.value()) + ")",
                             metadata.prefix())
                     + ")";
+        }
+
+        /** The value at a path, or the elements of the list there. */
+        private String elements(List<String> names) {
+            String path = names.stream().map(this::term).collect(Collectors.joining(", ", "array[", "]"));
+            return "(select r.metadata::jsonb #> " + path + " offset 0) as found (value) "
+                    + "cross join lateral jsonb_array_elements(case jsonb_typeof(found.value) when 'array' then found.value "
+                    + "else jsonb_build_array(found.value) end) as element (value)";
         }
 
         private String time(Query.Time time) {

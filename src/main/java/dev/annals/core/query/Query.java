@@ -129,9 +129,40 @@ public sealed interface Query {
 
         @Override
         public String toString() {
-            return path.stream()
-                    .map(name -> PLAIN.matcher(name).matches() ? name : quoted(name))
-                    .collect(Collectors.joining(".", "metadata.", ":" + text(value, prefix)));
+            return pathText(path) + text(value, prefix);
+        }
+    }
+
+    /**
+     * A text within a word or a value. The action, the outcome and the types have it anywhere; of the other fields, a word that is no id by
+     * {@code annals.is_id()} has it.
+     *
+     * @param of says where: {@link Words}, {@link Message} or {@link Name} of one word, {@link Value} or {@link Metadata}, no prefix
+     */
+    record Within(Query of) implements Query {
+
+        public static String text(Query of) {
+            return of instanceof Words text
+                    ? text.words().get(0)
+                    : of instanceof Message message
+                            ? message.words().get(0)
+                            : of instanceof Name name
+                                    ? name.words().get(0)
+                                    : of instanceof Metadata metadata ? metadata.value() : ((Value) of).value();
+        }
+
+        @Override
+        public String toString() {
+            String field = of instanceof Words
+                    ? ""
+                    : of instanceof Message
+                            ? "message:"
+                            : of instanceof Name name
+                                    ? name.field().text() + ":"
+                                    : of instanceof Metadata metadata
+                                            ? pathText(metadata.path())
+                                            : ((Value) of).field().text() + ":";
+            return field + "*" + text(of) + "*";
         }
     }
 
@@ -187,6 +218,12 @@ public sealed interface Query {
         return flat.size() == 1 ? flat.get(0) : new Any(flat);
     }
 
+    private static String pathText(List<String> path) {
+        return path.stream()
+                .map(name -> PLAIN.matcher(name).matches() ? name : quoted(name))
+                .collect(Collectors.joining(".", "metadata.", ":"));
+    }
+
     private static String text(String value, boolean prefix) {
         return (value.isEmpty() || PLAIN.matcher(value).matches() ? value : quoted(value)) + (prefix ? "*" : "");
     }
@@ -223,6 +260,15 @@ public sealed interface Query {
         /** Whether a value without quotes is words of it. */
         boolean isName() {
             return this == ACTOR || this == ACTOR_NAME || this == SUBJECT || this == SUBJECT_NAME;
+        }
+
+        /** Whether the dictionary has its values, and a text is found anywhere in them. */
+        boolean hasFewValues() {
+            return this == ACTION || this == OUTCOME || this == ACTOR_TYPE || this == SUBJECT_TYPE;
+        }
+
+        boolean isId() {
+            return this == ACTOR_ID || this == SUBJECT_ID;
         }
 
         public String text() {

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * query  = term { ["AND"] term } | term { "OR" term }
  * term   = ( "-" | "NOT" ) term | "(" query ")" | words | phrase | field ":" values
  * values = value { "," value } | "(" value { ( "OR" | "," ) value } ")"
- * value  = ( characters | phrase ) [ "*" ]
+ * value  = ( characters | phrase ) [ "*" ] | "*" characters "*"
  * </pre>
  */
 public final class QueryParser {
@@ -49,6 +49,11 @@ public final class QueryParser {
     private static final Pattern LAST = Pattern.compile("([1-9][0-9]{0,4})([smhdw])");
     /** The beginning of an IPv4 address mapped to IPv6, as far as it is dotted. */
     private static final Pattern MAPPED = Pattern.compile("::[Ff]{4}:[0-9]+\\.[0-9.]*");
+
+    /** A text between two stars; the parts of a token of several stars are words. */
+    private static final Pattern WITHIN = Pattern.compile("\\*([^*]+)\\*");
+
+    private static final int FEWEST_WITHIN = 3;
 
     private static final int LAST_YEAR = 9999;
 
@@ -217,6 +222,12 @@ public final class QueryParser {
         }
         List<Query> parts = new ArrayList<>();
         for (String token : COMMA.split(text.substring(start, at), -1)) {
+            Matcher within = WITHIN.matcher(token);
+            if (within.matches() && !Words.of(token).isEmpty()) {
+                count(start);
+                parts.add(within(start, new Query.Words(someWords(start, within.group(1)), false), within.group(1)));
+                continue;
+            }
             boolean prefix = token.length() > 1
                     && token.endsWith("*")
                     && !Words.endsWithSeparator(token.substring(0, token.length() - 1));
@@ -226,6 +237,32 @@ public final class QueryParser {
             }
         }
         return parts.isEmpty() ? null : Query.all(parts);
+    }
+
+    private Query within(int start, Query of, String text) throws QueryException {
+        boolean isValue = of instanceof Query.Value value && value.field().hasFewValues();
+        boolean isWord = of instanceof Query.Words
+                || of instanceof Query.Message
+                || of instanceof Query.Name
+                || of instanceof Query.Metadata
+                || (of instanceof Query.Value value && value.field().isId());
+        if (!isValue && !isWord) {
+            throw wrong(start, "this field has no text within its values, expected a value or its beginning");
+        }
+        if (isWord && !isValue && !Words.of(text).equals(List.of(text))) {
+            throw wrong(start, "a text between two * is a part of one word, expected one without punctuation");
+        }
+        boolean isText = of instanceof Query.Words || of instanceof Query.Message || of instanceof Query.Name;
+        if (!isValue && Words.haveDense(List.of(text))) {
+            if (isText) {
+                return of;
+            }
+            throw wrong(start, "Chinese, Japanese and Korean are found within words, expected a word without a field");
+        }
+        if (text.codePointCount(0, text.length()) < FEWEST_WITHIN) {
+            throw wrong(start, "a text between two * is too short, expected " + FEWEST_WITHIN + " letters or more");
+        }
+        return new Query.Within(of);
     }
 
     private @Nullable Query phrase(int start, String phrase, boolean prefix) throws QueryException {
@@ -367,6 +404,7 @@ public final class QueryParser {
         int start = at;
         String value;
         boolean prefix;
+        boolean isWithin = false;
         boolean quoted = at < text.length() && text.charAt(at) == '"';
         if (quoted) {
             value = quoted();
@@ -376,12 +414,14 @@ public final class QueryParser {
                 at++;
             }
             value = text.substring(start, at);
+            isWithin = WITHIN.matcher(value).matches();
+            value = isWithin ? value.substring(1, value.length() - 1) : value;
             prefix = value.endsWith("*");
             int star = value.indexOf('*');
             if (star >= 0 && star < value.length() - 1) {
                 throw wrong(
                         start + star,
-                        "a * stands for the rest of a value, expected it at the end; or quotes around a value that has one");
+                        "a * stands for the rest of a value, expected it at the end, or one at each end; or quotes around a value that has one");
             }
             value = prefix ? value.substring(0, value.length() - 1) : value;
         }
@@ -389,7 +429,8 @@ public final class QueryParser {
             throw wrong(start, "there is no value, expected one");
         }
         count(start);
-        return values.read(start, value, prefix, quoted);
+        Query read = values.read(start, value, prefix, quoted);
+        return isWithin ? within(start, read, value) : read;
     }
 
     private Query address(int from, String value, boolean prefix, boolean quoted) throws QueryException {

@@ -9,11 +9,13 @@ import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The part of a filter that the index can answer: alternatives of keys. Every record that passes has all keys of one alternative. The
- * records themselves decide about exclusions, networks, the last word of prefixes, and lists with too many alternatives.
+ * The part of a filter that the index can answer: alternatives of keys. Every record that passes has all keys of one alternative. A
+ * pattern's keys are those of the terms of the dictionary that match it. The records themselves decide about exclusions, patterns with too
+ * many terms, and lists with too many alternatives.
  *
  * @param alternatives at least one; an empty one means that any record may pass
  */
@@ -22,7 +24,16 @@ record IndexKeys(List<Set<Key>> alternatives) {
     /** Each alternative is a search of its own. */
     private static final int MOST_ALTERNATIVES = 16;
 
+    /** The terms of all patterns together: each is a search of its own. */
+    private static final int MOST_TERMS = 64;
+
+    private static final int FEWEST_TERMS = 4;
+    /** Each reads a whole dictionary. */
+    private static final int MOST_WITHIN = 4;
+
     private static final List<Set<Key>> ANYTHING = List.of(Set.of());
+
+    static final IndexKeys NONE = new IndexKeys(ANYTHING);
 
     /** Fields, as {@code annals.search_key()} numbers them. */
     private static final int ACTION = 1;
@@ -35,8 +46,34 @@ record IndexKeys(List<Set<Key>> alternatives) {
     private static final int ANY_WORD = 7;
     private static final int RECORDED_BY = 8;
     private static final int ID = 9;
+    private static final int NETWORK = 11;
+    private static final int ACTOR_TYPE = 12;
+    private static final int SUBJECT_TYPE = 13;
 
-    record Key(int field, String value) {}
+    private static final int V4_BITS = 32;
+    private static final int V6_BITS = 128;
+    private static final int WIDEST_V4 = 8;
+    private static final int WIDEST_V6 = 32;
+
+    /** How a term matches a key's value; numbered for {@code search_blocks.sql}. */
+    private enum Kind {
+        WHOLE(0),
+        BEGINNING(1),
+        WITHIN(2);
+
+        private final int number;
+
+        Kind(int number) {
+            this.number = number;
+        }
+    }
+
+    record Key(int field, Kind kind, String value) {
+
+        Key(int field, String value) {
+            this(field, Kind.WHOLE, value);
+        }
+    }
 
     static IndexKeys of(Filter filter) {
         Set<Key> always = new LinkedHashSet<>();
@@ -51,7 +88,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
         add(always, WORD, filter.q());
         List<Set<Key>> alternatives =
                 filter.query() == null ? List.of(always) : product(List.of(always), alternatives(filter.query()));
-        return new IndexKeys(withUnindexedWords(alternatives));
+        return new IndexKeys(withUnindexedWords(withFewWithin(alternatives)));
     }
 
     private static void add(Set<Key> keys, int field, @Nullable String value) {
@@ -68,7 +105,25 @@ record IndexKeys(List<Set<Key>> alternatives) {
     boolean areSingle() {
         return alternatives.stream()
                 .allMatch(keys -> keys.size() == 1
-                        && keys.stream().noneMatch(key -> key.value().contains(" ")));
+                        && keys.stream()
+                                .noneMatch(key -> key.kind() != Kind.WHOLE
+                                        || key.field() == NETWORK
+                                        || key.value().contains(" ")));
+    }
+
+    private static List<Set<Key>> withFewWithin(List<Set<Key>> alternatives) {
+        List<Key> looked = alternatives.stream()
+                .flatMap(Set::stream)
+                .filter(key -> key.kind() == Kind.WITHIN)
+                .distinct()
+                .limit(MOST_WITHIN)
+                .toList();
+        return alternatives.stream()
+                .map(keys -> keys.stream()
+                        .filter(key -> key.kind() != Kind.WITHIN || looked.contains(key))
+                        .collect(Collectors.toCollection(LinkedHashSet::new)))
+                .map(keys -> (Set<Key>) keys)
+                .toList();
     }
 
     /** A record with a long value has one key for any word. */
@@ -105,17 +160,53 @@ record IndexKeys(List<Set<Key>> alternatives) {
         } else if (query instanceof Query.Name name) {
             return words(name.words(), name.prefix());
         } else if (query instanceof Query.Value value) {
-            Integer field = value.prefix() ? null : field(value.field());
-            return field == null
-                    ? words(value.value(), value.prefix())
-                    : List.of(Set.of(new Key(field, value.value())));
+            return value(value);
         } else if (query instanceof Query.Metadata metadata) {
-            // JSON in JSON has escapes that the words of the metadata lack.
-            return metadata.value().startsWith("{") || metadata.value().startsWith("[")
-                    ? ANYTHING
-                    : words(metadata.value(), metadata.prefix());
+            return metadata(metadata.value(), metadata.prefix());
+        } else if (query instanceof Query.Within within) {
+            return within(within.of());
+        } else if (query instanceof Query.Network network) {
+            return network(network.address(), network.bits());
         }
         return ANYTHING;
+    }
+
+    private static List<Set<Key>> value(Query.Value value) {
+        int field = field(value.field());
+        if (!value.prefix()) {
+            return one(new Key(field, value.value()));
+        } else if (field == ID || value.value().isEmpty()) {
+            return ANYTHING;
+        }
+        return isInDictionary(field) ? one(new Key(field, Kind.BEGINNING, value.value())) : words(value.value(), true);
+    }
+
+    /** JSON in JSON has escapes, and the index has other words of control characters. */
+    private static List<Set<Key>> metadata(String value, boolean prefix) {
+        boolean isEscaped =
+                value.startsWith("{") || value.startsWith("[") || value.chars().anyMatch(c -> c < ' ');
+        return isEscaped ? ANYTHING : words(value, prefix);
+    }
+
+    private static List<Set<Key>> within(Query query) {
+        return query instanceof Query.Value value && isInDictionary(field(value.field()))
+                ? one(new Key(field(value.field()), Kind.WITHIN, value.value()))
+                : one(new Key(WORD, Kind.WITHIN, Query.Within.text(query)));
+    }
+
+    private static List<Set<Key>> network(String address, int bits) {
+        boolean isV4 = address.indexOf(':') < 0;
+        return bits == (isV4 ? V4_BITS : V6_BITS)
+                ? one(new Key(IP, address))
+                : bits < (isV4 ? WIDEST_V4 : WIDEST_V6) ? ANYTHING : one(new Key(NETWORK, address + "/" + bits));
+    }
+
+    private static List<Set<Key>> one(Key key) {
+        return List.of(Set.of(key));
+    }
+
+    private static boolean isInDictionary(int field) {
+        return field == ACTION || field == OUTCOME || field == ACTOR_TYPE || field == SUBJECT_TYPE;
     }
 
     private static List<Set<Key>> words(String value, boolean prefix) {
@@ -124,8 +215,15 @@ record IndexKeys(List<Set<Key>> alternatives) {
     }
 
     private static List<Set<Key>> words(List<String> words, boolean prefix) {
-        List<String> whole = prefix ? words.subList(0, words.size() - 1) : words;
-        return QueryParser.Words.areIndexed(whole) ? List.of(Set.of(new Key(WORD, String.join(" ", whole)))) : ANYTHING;
+        Set<Key> keys = new LinkedHashSet<>();
+        int whole = words.size() - (prefix ? 1 : 0);
+        if (QueryParser.Words.areIndexed(words.subList(0, whole))) {
+            keys.add(new Key(WORD, String.join(" ", words.subList(0, whole))));
+        }
+        if (prefix && !QueryParser.Words.haveDense(words)) {
+            keys.add(new Key(WORD, Kind.BEGINNING, words.get(whole)));
+        }
+        return List.of(keys);
     }
 
     /** The first list alone if there are too many pairs. */
@@ -144,8 +242,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
         return List.copyOf(product);
     }
 
-    /** @return null if the index does not have the field */
-    private static @Nullable Integer field(Field field) {
+    private static int field(Field field) {
         return switch (field) {
             case ID -> ID;
             case ACTION -> ACTION;
@@ -154,8 +251,17 @@ record IndexKeys(List<Set<Key>> alternatives) {
             case OUTCOME -> OUTCOME;
             case IP -> IP;
             case RECORDED_BY -> RECORDED_BY;
-            case ACTOR_TYPE, SUBJECT_TYPE -> null;
+            case ACTOR_TYPE -> ACTOR_TYPE;
+            case SUBJECT_TYPE -> SUBJECT_TYPE;
         };
+    }
+
+    /** The most terms of a pattern that are looked up. */
+    int mostTerms() {
+        long patterns = alternatives.stream()
+                .filter(keys -> keys.stream().anyMatch(key -> key.kind() != Kind.WHOLE))
+                .count();
+        return (int) Math.max(FEWEST_TERMS, MOST_TERMS / Math.max(1, patterns));
     }
 
     /** The number of the alternative of each key. */
@@ -177,5 +283,13 @@ record IndexKeys(List<Set<Key>> alternatives) {
     /** Parallel to {@link #numbers}. */
     String[] values() {
         return alternatives.stream().flatMap(Set::stream).map(Key::value).toArray(String[]::new);
+    }
+
+    /** Parallel to {@link #numbers}. */
+    Integer[] kinds() {
+        return alternatives.stream()
+                .flatMap(Set::stream)
+                .map(key -> key.kind().number)
+                .toArray(Integer[]::new);
     }
 }

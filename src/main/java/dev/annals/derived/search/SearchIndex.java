@@ -348,8 +348,12 @@ public class SearchIndex implements Projection, FeedIndex {
     }
 
     private Uni<IndexHits> find(UUID projectId, Order order, Filter filter, @Nullable Long from, int blocks) {
+        return find(projectId, order, filter, IndexKeys.of(filter), from, blocks);
+    }
+
+    private Uni<IndexHits> find(
+            UUID projectId, Order order, Filter filter, IndexKeys keys, @Nullable Long from, int blocks) {
         boolean ascending = order == Order.ASCENDING;
-        IndexKeys keys = IndexKeys.of(filter);
         Binds binds = (keys.isAnything() ? SEARCH_BLOCKS_BY_TIME : SEARCH_BLOCKS)
                 .bind("project_id", projectId)
                 .bind("direction", ascending ? 1 : -1)
@@ -361,9 +365,14 @@ public class SearchIndex implements Projection, FeedIndex {
         if (!keys.isAnything()) {
             binds.bind("alternatives", keys.numbers())
                     .bind("fields", keys.fields())
-                    .bind("values", keys.values());
+                    .bind("kinds", keys.kinds())
+                    .bind("values", keys.values())
+                    .bind("most", keys.mostTerms());
         }
-        return binds.execute(pool).map(rows -> hits(rows, ascending, from, blocks));
+        return binds.execute(pool)
+                .chain(rows -> !keys.isAnything() && rows.iterator().next().getBoolean("anything")
+                        ? find(projectId, order, filter, IndexKeys.NONE, from, blocks)
+                        : Uni.createFrom().item(hits(rows, ascending, from, blocks)));
     }
 
     private static IndexHits hits(RowSet<Row> rows, boolean ascending, @Nullable Long from, int limit) {

@@ -49,8 +49,8 @@ public final class RandomQueries {
             "2001:db8::/32",
             "::/0",
             "::1/127");
-    private static final List<String> WORDS =
-            List.of("disk", "Disk", "full", "volume", "Ümit", "7", "example", "voluminous", "x");
+    private static final List<String> WORDS = List.of(
+            "disk", "Disk", "full", "volume", "Ümit", "7", "example", "voluminous", "x", "4F3a9b21", "volume2024");
     private static final List<String> SEPARATORS = List.of(" ", "-", ", ", "  (", ") ", "_", "'", "\u3000");
     private static final List<Field> NAMES = List.of(Field.ACTOR, Field.ACTOR_NAME, Field.SUBJECT, Field.SUBJECT_NAME);
     private static final List<String> PLAIN = List.of("red", "Red", "reddish", "1.50", "true", "x'y\"z\\");
@@ -71,7 +71,8 @@ public final class RandomQueries {
     }
 
     private static Query part(Random random) {
-        return switch (random.nextInt(8)) {
+        return switch (random.nextInt(9)) {
+            case 8 -> within(random);
             case 0, 1 -> {
                 List<String> words = new ArrayList<>();
                 for (int word = random.nextInt(1, 3); word > 0; word--) {
@@ -112,6 +113,42 @@ public final class RandomQueries {
                         field, prefix ? written.substring(0, random.nextInt(written.length() + 1)) : written, prefix);
             }
         };
+    }
+
+    private static Query within(Random random) {
+        String word = of(List.of("disk", "volume", "voluminous", "example", "Ümit", "volume2024", "success"), random);
+        int from = random.nextInt(word.length() - 2);
+        String part = inAnyCase(word.substring(from, random.nextInt(from + 3, word.length() + 1)), random);
+        return new Query.Within(
+                switch (random.nextInt(5)) {
+                    case 0 -> new Query.Message(List.of(part), false);
+                    case 1 -> new Query.Name(of(NAMES, random), List.of(part), false);
+                    case 2 -> new Query.Metadata(of(List.of(List.of("color"), List.of("list")), random), part, false);
+                    case 3 ->
+                        new Query.Value(of(List.of(Field.ACTION, Field.OUTCOME, Field.ACTOR_ID), random), part, false);
+                    default -> new Query.Words(List.of(part), false);
+                });
+    }
+
+    private static boolean isWithin(Query of, StoredRecord stored) {
+        String part = Query.Within.text(of).toLowerCase(Locale.ROOT);
+        if (of instanceof Query.Value value && value.field() != Field.ACTOR_ID) {
+            return texts(value.field(), stored)
+                    .anyMatch(text -> text.toLowerCase(Locale.ROOT).contains(part));
+        }
+        Stream<String> texts = of instanceof Query.Message
+                ? present(stored.record().message())
+                : of instanceof Query.Name name
+                        ? texts(name.field(), stored)
+                        : of instanceof Query.Value value
+                                ? texts(value.field(), stored)
+                                : of instanceof Query.Metadata metadata
+                                        ? found(stored.record().metadata(), metadata.path())
+                                        : everyText(stored);
+        return texts.flatMap(text -> Arrays.stream(text.split("[^\\p{L}\\p{N}]+")))
+                .map(word -> word.toLowerCase(Locale.ROOT))
+                .anyMatch(word -> word.contains(part)
+                        && !List.of("4f3a9b21", "volume2024").contains(word));
     }
 
     /** A query of times. */
@@ -162,6 +199,8 @@ public final class RandomQueries {
         } else if (query instanceof Query.Metadata metadata) {
             return found(record.metadata(), metadata.path())
                     .anyMatch(text -> is(text, metadata.value(), metadata.prefix()));
+        } else if (query instanceof Query.Within within) {
+            return isWithin(within.of(), stored);
         } else if (query instanceof Query.Network network) {
             return record.ipAddress() != null && isIn(record.ipAddress(), network);
         } else if (query instanceof Query.Time time) {

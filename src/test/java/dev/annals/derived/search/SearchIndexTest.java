@@ -211,9 +211,10 @@ class SearchIndexTest {
         UUID project = large().project();
         String filters = ", null, null, 'rare', null, null, null, null, null, null, null, null, null";
         String none = ", null".repeat(12);
-        String keys = ", null, null, array[0, 1, 1], array[1, 4, 6], array['rare', 'x', 'some words']";
+        String keys =
+                ", null, null, array[0, 1, 1, 1], array[1, 4, 6, 6], array[0, 0, 0, 1], array['rare', 'x', 'some words', 'vo'], 64";
         Condition condition = new Condition(QueryParser.parse(
-                "-action:common (actor:a* OR metadata.a.b:c) ip:10.0.0.0/8 -\"some words\" recorded_at:2026-01-01..",
+                "-action:common (actor:a* OR metadata.a.b:c OR *mon*) ip:10.0.0.0/8 -\"some words\" recorded_at:2026-01-01..",
                 null));
         String terms = filters.substring(0, filters.lastIndexOf("null")) + "array['"
                 + String.join("','", condition.terms()) + "']";
@@ -284,7 +285,7 @@ class SearchIndexTest {
             case "count_facets.sql" -> " (uuid, bigint[], bigint[], text, bigint, " + filters;
             case "read_facets.sql" -> " (uuid, bigint[], integer[], bigint[], integer[], bigint)";
             case "search_blocks.sql" ->
-                " (integer, integer, timestamptz, timestamptz, integer[], integer[], text[], uuid, integer, bigint)";
+                " (integer, integer, timestamptz, timestamptz, integer[], integer[], integer[], text[], integer, uuid, integer, bigint)";
             case "search_blocks_by_time.sql" -> " (integer, integer, timestamptz, timestamptz, uuid, integer, bigint)";
             case "read_large_records.sql" -> " (uuid, uuid[], bigint)";
             default -> " (uuid, bigint, integer)";

@@ -182,6 +182,7 @@ export async function suggest() {
   }
   const {signal} = view;
   const times = timesOf(view);
+  offered = times;
   const parameters = new URLSearchParams(times);
   parameters.set('top', SUGGESTED);
   try {
@@ -193,11 +194,14 @@ export async function suggest() {
       byId(`known-${field}`)?.replaceChildren(...values.map(({value, name}) =>
         make('option', {value, ...(name !== undefined && {label: line(name)})})));
     }
-    offered = times;
   } catch {
+    offered = null;
     // Without suggestions any value can be typed.
   }
 }
+
+/** Suggests values of the time that is looked at, unless they are there. */
+export const offerValues = () => view !== null && offered !== timesOf(view) && suggest();
 
 // ---- Paths in the metadata -----------------------------------------------------------------------------------------
 

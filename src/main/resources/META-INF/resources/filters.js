@@ -1,7 +1,8 @@
 // The filters: the form, the range of time, a chip for each one that is on, and the place of a mistake in the query.
 
 import {LABELS, FILTERS, go} from './address.js';
-import {suggest} from './facets.js';
+import {remember} from './complete.js';
+import {offerValues} from './facets.js';
 import {rangeOf} from './feed.js';
 import {nameOf} from './recorders.js';
 import {value} from './rows.js';
@@ -79,6 +80,7 @@ export function applyFilters(submit) {
   });
   const wanted = Object.fromEntries(given.filter(([, text]) => text));
   byId('range-panel').hidePopover();
+  remember(wanted.q);
   go(filters.last && !wanted.start && !wanted.end ? {...wanted, last: filters.last} : wanted);
 }
 
@@ -86,7 +88,7 @@ export function toggleFilters() {
   const expanded = form.classList.toggle('expanded');
   byId('more-filters').setAttribute('aria-expanded', expanded);
   if (expanded) {
-    suggest();
+    offerValues();
   }
 }
 

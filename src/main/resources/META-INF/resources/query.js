@@ -2,6 +2,33 @@
 
 export const MAX_QUERY = 1024;
 
+/** The language: what to write, and what it finds. The completion offers the fields, the help all of it. */
+export const LANGUAGE = [
+  {write: 'volume created', means: 'all these words, in any field'},
+  {write: '"has been created"', means: 'these words in a row'},
+  {write: 'vol*', means: 'a word that begins so; also a value: action:volume_*'},
+  {field: 'action', write: 'action:volume_create', means: 'this action'},
+  {field: 'actor', write: 'actor:jane', means: 'these words in the actor’s id or name; in quotes, the whole of it'},
+  {field: 'actor.id', write: 'actor.id:u-1', means: 'this id of the actor'},
+  {field: 'actor.name', write: 'actor.name:jane', means: 'these words in the actor’s name'},
+  {field: 'actor.type', write: 'actor.type:user', means: 'this type of the actor'},
+  {field: 'subject', write: 'subject:cache', means: 'the same of the subject'},
+  {field: 'subject.id', write: 'subject.id:v-77', means: 'this id of the subject'},
+  {field: 'subject.name', write: 'subject.name:cache', means: 'these words in the subject’s name'},
+  {field: 'subject.type', write: 'subject.type:volume', means: 'this type of the subject'},
+  {field: 'outcome', write: 'outcome:denied,failure', means: 'one of these outcomes'},
+  {field: 'ip', write: 'ip:10.0.0.0/8', means: 'an address in this network'},
+  {field: 'message', write: 'message:disk-full', means: 'these words in the message'},
+  {field: 'recorded_by', write: 'recorded_by:role:app', means: 'written by this token, identity or role'},
+  {field: 'id', write: 'id:019a9d5e-7c1a-7b52-9e0d-3f6a1c2b4d5e', means: 'the record with this id'},
+  {write: 'metadata.request_id:7f3a', means: 'this value in the metadata; nested: metadata.a.b'},
+  {field: 'last', write: 'last:24h', means: 'the time before now: s, m, h, d, w'},
+  {field: 'occurred_at', write: 'occurred_at:2026-01-01..2026-02-01', means: 'from the first time to before the second; or one day'},
+  {field: 'recorded_at', write: 'recorded_at:2026-01-31', means: 'stored then'},
+  {write: '-outcome:success', means: 'all but these'},
+  {write: '(jane OR outcome:denied) last:7d', means: 'one or the other, and all the rest'},
+];
+
 const PLAIN = /^[\p{L}\p{N}_@][\p{L}\p{N}_@.-]*$/u;
 const PLAIN_NAME = /^[\p{L}\p{N}_@-]+$/u;
 const OPERATOR = /^(?:OR|AND|NOT)$/;
@@ -114,6 +141,10 @@ export function wordsOf(query) {
   }
   return found;
 }
+
+/** The words of a query that asks for fields, without the fields; empty if it has exclusions, alternatives or times. */
+export const words = (query) => (/(?:^|[\s(])(?:-|NOT\b|OR\b|last:|occurred_at:|recorded_at:)|[(),*]/i.test(query)
+  ? '' : query.replace(/(^|\s)(?:metadata\.(?:[^\s:"]|"(?:[^"\\]|\\.)*")+|[A-Za-z_][\w.]*):(?=[^\s:/\\])/g, '$1').trim());
 
 /** The ranges of such words in a text, from the first character to after the last, sorted and disjoint. */
 export function placesOf(text, wanted) {

@@ -1,13 +1,14 @@
 // The state of the rows for the reader: how much is loaded, what is missing at either end, and whether the page follows the feed.
 
-import {LABELS} from './address.js';
+import {LABELS, go} from './address.js';
 import {project} from './api.js';
 import {filterText} from './filters.js';
 import * as projects from './projects.js';
+import {words} from './query.js';
 import * as rows from './rows.js';
 import {MAX_ROWS, mebibytes, newest, oldest, recordAt, room, size, state, watch} from './store.js';
 import {byId, count, line, make, passFocus, records} from './text.js';
-import {timeText} from './times.js';
+import {lastText, timeText} from './times.js';
 
 const LIVE = {past: 'Not live', live: 'Live', connecting: 'Connecting', waiting: 'Reconnecting', off: 'Not live'};
 
@@ -27,6 +28,10 @@ function drawEnds() {
   byId('stop').hidden = reading?.end !== 'older';
   byId('go-on').hidden = !full;
   byId('progress').textContent = reading?.end === 'older' ? progressOf(reading) : textAtEnd(full);
+  const wider = reading === null && ends.older === null && size() === 0 && Object.keys(state.filters).length > 0 ? widest() : null;
+  byId('widen').hidden = wider === null;
+  byId('widen').textContent = wider?.[0] ?? '';
+  byId('widen').onclick = () => go(wider[1]);
   byId('start').hidden = ends.newer === null;
   byId('newer').hidden = reading !== null;
   byId('stop-newer').hidden = reading?.end !== 'newer';
@@ -52,14 +57,28 @@ function progressOf({end, pages, found}) {
     searched === null ? '' : `, ${end === 'older' ? `back to ${number(searched.from + 1)}` : `up to ${number(searched.through)}`}`}${lag}`;
 }
 
-/** Says what a search without a match has read, and the widest next step. */
+/** Says what a search without a match has read. */
 function nothingFound() {
   const {start, end, last} = state.filters;
   const {searched} = state;
   const upTo = searched === null ? '' : ` up to ${number(searched.through)}`;
-  return start || end || last
-    ? `No records match these filters. Every field of the records in this time${upTo} was searched: remove the time to search all records.`
-    : `No records match these filters. Every field of all records${upTo} was searched.`;
+  const span = [start && `from ${timeText(start)}`, end && `until ${timeText(end)}`].filter(Boolean).join(' ');
+  const of = last ? `the records of the ${lastText(last).toLowerCase()}` : span ? `the records ${line(span)}` : 'all records';
+  return `No records match these filters. Every field of ${of}${upTo} was searched.`;
+}
+
+/** The widest next step of a search without a match: its text and its filters. Null if nothing is left to leave out. */
+function widest() {
+  const {start, end, last, ...others} = state.filters;
+  const {q = ''} = others;
+  if (start || end || last) {
+    return ['Search all times', others];
+  }
+  const text = words(q);
+  if (Object.keys(others).length > (q ? 1 : 0)) {
+    return q ? ['Search without the other filters', {q}] : null;
+  }
+  return text && text !== q ? [`Search for ${line(text)} in every field`, {q: text}] : null;
 }
 
 /** The text after the last row while nothing is read there. */

@@ -236,7 +236,7 @@ class InvestigationTest extends BrowserTest {
             page.locator("#close-columns").click();
             assertThat(page.locator("#heads th.message")).isVisible();
 
-            page.getByRole(com.microsoft.playwright.options.AriaRole.SEARCHBOX).fill("\"disk full\" dis* -absent");
+            page.locator("input[name=q]").fill("\"disk full\" dis* -absent");
             page.keyboard().press("Enter");
             assertThat(rows(page)).hasCount(1);
             assertThat(rows(page).locator("mark")).hasText(new String[] {"Disk full", "disk", "diskette"});

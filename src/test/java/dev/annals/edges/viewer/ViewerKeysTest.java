@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
-import com.microsoft.playwright.options.AriaRole;
 import com.microsoft.playwright.options.ReducedMotion;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Slow;
@@ -244,7 +243,7 @@ class ViewerKeysTest extends BrowserTest {
                     .equals(true));
 
             // A fault, and its end.
-            page.getByRole(AriaRole.SEARCHBOX).fill("acton:foo");
+            page.locator("input[name=q]").fill("acton:foo");
             page.keyboard().press("Enter");
             assertThat(page.locator("#problem")).isVisible();
             tabTo(page, "#reload");

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
-import com.microsoft.playwright.options.AriaRole;
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Slow;
@@ -82,7 +81,7 @@ class ViewerProjectsTest extends BrowserTest {
             Locator shown = page.locator("#project-name");
             assertThat(shown).hasText(nameOf(first));
             assertThat(page).hasTitle(nameOf(first) + " · Annals");
-            page.getByRole(AriaRole.SEARCHBOX).fill("action:seen");
+            page.locator("input[name=q]").fill("action:seen");
             page.keyboard().press("Enter");
             assertThat(rows(page)).hasCount(1);
             rows(page).first().click();

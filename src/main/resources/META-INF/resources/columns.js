@@ -1,7 +1,7 @@
 // The columns of the rows: stored in this browser, or named by the address.
 
 import {ofBrowser} from './api.js';
-import {watch} from './store.js';
+import {state, watch} from './store.js';
 import {button, byId, exact, icon, line, make} from './text.js';
 import {zoneName} from './times.js';
 
@@ -64,11 +64,11 @@ export function metadataAt(record, column) {
   return value !== null && typeof value === 'object' && value.rawJSON === undefined ? JSON.stringify(value) : exact(value);
 }
 
-watch(['columns', 'zone'], drawHeads);
+watch(['columns', 'zone', 'byTime'], drawHeads);
 
 function drawHeads() {
   byId('heads').replaceChildren(...columns.map((name) => make(
-    'th', {role: 'columnheader', scope: 'col', class: isMetadata(name) ? 'metadata' : name},
+    'th', {role: 'columnheader', scope: 'col', class: isMetadata(name) ? 'metadata' : name, ...(name === (state.byTime ? 'time' : 'number') && {'aria-sort': 'descending'})},
     ...(name === 'number' ? [make('abbr', {title: 'Sequence id'}, '#')] : [make('bdi', {}, line(title(name)))]),
     ...(name === 'time' || name === 'recorded_at' ? [' ', make('small', {class: 'zone-name'}, zoneName())] : []))));
   const {classList, style} = byId('rows').parentElement;

@@ -50,7 +50,7 @@ watch(['around'], ({around}) => {
   }
 });
 watch(['replaced'], ({replaced}) => redraw(replaced));
-watch(['columns', 'zone'], redrawAll);
+watch(['columns', 'zone', 'byTime'], redrawAll);
 watch(['openId'], showCurrent);
 watch(['marked'], ({marked}) => (marked === null ? [...drawn.keys()] : [marked]).forEach(redrawMark));
 

@@ -13,6 +13,7 @@ import {lastText, timeText} from './times.js';
 const LIVE = {past: 'Not live', live: 'Live', connecting: 'Connecting', waiting: 'Reconnecting', off: 'Not live'};
 
 watch(['ends', 'reading', 'loaded'], drawEnds);
+watch(['byTime'], ({byTime}) => byId('order').setAttribute('aria-pressed', byTime));
 watch(['ends', 'missed', 'detached'], drawMissed);
 watch(['live', 'paused'], drawLive);
 watch(['view'], ({view}) => {
@@ -107,7 +108,7 @@ function loadedText() {
   }
   const {ends} = state;
   const left = [ends.newer !== null && 'newer', ends.older !== null && room() > 0 && 'older'].filter(Boolean);
-  return `${records(size())} loaded${spanOf(newest(), oldest())}${
+  return `${records(size())} loaded${spanOf(newest(), oldest())}${state.byTime ? ', sorted by event time' : ''}${
     left.length === 0 ? '' : `; ${left.join(' and ')} ones load as you scroll`}${
     ends.older !== null && room() === 0 ? '; older ones are left out' : ''}`;
 }
@@ -145,7 +146,8 @@ export function drawForPrint() {
     ...(view === null ? [] : [make('p', {}, make('b', {}, 'View: '), rows.value(view))]),
     ...Object.keys(filters).map((name) =>
       make('p', {}, make('b', {}, `${LABELS[name]}: `), rows.value(filterText(name, filters[name])))),
-    make('p', {}, `${records(printed)}${size() === 0 ? '' : spanOf(newest(), recordAt(printed - 1))}.${
+    make('p', {}, `${records(printed)}${
+      size() === 0 ? '' : state.byTime ? ', sorted by event time' : spanOf(newest(), recordAt(printed - 1))}.${
       missing.length === 0 ? '' : ` Not on paper: ${missing.join(', ')}.`}`),
   ];
   const detail = byId('detail');

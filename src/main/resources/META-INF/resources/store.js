@@ -29,6 +29,8 @@ export const state = {
   reading: null,
   live: 'connecting',
   paused: false,
+  /** Whether the loaded records are shown by the time of their event, in place of the feed's order. */
+  byTime: false,
   /** The number of records that arrived and are not shown. */
   missed: 0,
   /** Whether arrived records were dropped, so that only a new load shows the newest. */
@@ -52,7 +54,10 @@ export function set(changes) {
 
 // ---- The records that are loaded, newest first ---------------------------------------------------------------------
 
+/** In the order of the feed. */
 let list = [];
+/** As shown, and the places of records there; null if they are to be sorted anew, or shown in the order of the feed. */
+let sorted = null;
 /** By id: the record, the length of its JSON, whether it has just been appended, and the result of its proof. */
 const entries = new Map();
 let characters = 0;
@@ -65,15 +70,42 @@ export const size = () => list.length;
 export const room = () => (isFull ? 0 : MAX_ROWS - list.length);
 /** The size of the loaded records as JSON, in MiB. */
 export const mebibytes = () => characters / (1 << 20);
+/** The ends of the loaded part of the feed, however it is sorted. */
 export const newest = () => list[0];
 export const oldest = () => list.at(-1);
-export const recordAt = (index) => list[index];
-export const recordsBetween = (start, end) => list.slice(start, end);
+export const recordAt = (index) => shown()[index];
+export const recordsBetween = (start, end) => shown().slice(start, end);
 export const recordOf = (id) => entries.get(id)?.record;
 export const entryOf = (id) => entries.get(id);
 
+/** Times are in UTC, with as many digits of the second as they need: without the Z their texts sort as they do. */
+const eventTime = ({timestamp}) => timestamp.slice(0, -1);
+
+function shown() {
+  if (!state.byTime) {
+    return list;
+  }
+  if (sorted === null) {
+    // Stable: records of one time stay in the feed's order.
+    const records = list.map((record) => [eventTime(record), record])
+      .sort(([one], [other]) => (one < other ? 1 : one > other ? -1 : 0)).map(([, record]) => record);
+    sorted = {records, places: new Map(records.map(({id}, index) => [id, index]))};
+  }
+  return sorted.records;
+}
+
+/** Shows the loaded records by the time of their event, or in the order of the feed. */
+export function sortByTime(byTime) {
+  sorted = null;
+  set({byTime, loaded: {above: 0}});
+}
+
 /** The index of a record; -1 if it is not loaded. */
 export function indexOf(id) {
+  if (state.byTime) {
+    shown();
+    return sorted.places.get(id) ?? -1;
+  }
   const record = recordOf(id);
   let [low, high] = [0, record === undefined ? -1 : list.length - 1];
   while (low <= high) {
@@ -88,11 +120,15 @@ export function indexOf(id) {
 }
 
 /** The index of a sequence id or of the next older one that is loaded; -1 if neither exists. */
-export const nearest = (sequenceId) => list.findIndex((record) => record.sequence_id <= sequenceId);
+export function nearest(sequenceId) {
+  const index = list.findIndex((record) => record.sequence_id <= sequenceId);
+  return index < 0 ? index : indexOf(list[index].id);
+}
 
 const lengthOf = (record) => JSON.stringify(record).length;
 
 function addUnknown(found, isNew) {
+  sorted = null;
   return found.filter((record) => {
     const isUnknown = !entries.has(record.id);
     if (isUnknown) {
@@ -122,7 +158,7 @@ function trim() {
  * Adds older records, newest first, after the last row.
  *
  * @param complete whether no older ones exist
- * @returns how many were added above the first row, and whether the oldest were dropped
+ * @returns how many were added above the rows in sight, if that is known, and whether the oldest were dropped
  */
 export function addOlder(found, complete) {
   isComplete = complete;
@@ -139,12 +175,13 @@ export function addOlder(found, complete) {
 export function addNewer(found, isNew) {
   const added = addUnknown(found, isNew).reverse();
   list = added.concat(list);
-  return {above: added.length, dropped: trim()};
+  return {above: state.byTime ? 0 : added.length, dropped: trim()};
 }
 
 /** Forgets all records. The caller sets `loaded`. */
 export function clearRecords() {
   list = [];
+  sorted = null;
   entries.clear();
   characters = 0;
   isFull = false;
@@ -153,10 +190,10 @@ export function clearRecords() {
 
 /** Replaces a loaded record by its redacted form. */
 export function replaceRecord(record) {
-  const index = indexOf(record.id);
-  if (index >= 0) {
-    const entry = entries.get(record.id);
-    list[index] = record;
+  const entry = entries.get(record.id);
+  if (entry) {
+    list[list.findIndex(({id}) => id === record.id)] = record;
+    sorted = null;
     entry.record = record;
     characters -= entry.length;
     entry.length = lengthOf(record);

@@ -165,6 +165,24 @@ class SignInTest extends OpenIdTest {
     }
 
     @Test
+    void theSessionOfAnAdministratorReadsAloneAlsoOnThePagesOfTheAdministration() throws Exception {
+        grant("annals", "sub", "ada", "admin");
+        try (BrowserContext context = open()) {
+            Page page = context.newPage();
+            page.navigate(service.toString());
+            page.click("#provider-sign-in");
+            signInAtTheProvider(page, "ada");
+            assertThat(page.locator("#project-name")).hasText("annals");
+            assertThat(page.locator("#administration")).isHidden();
+            page.navigate(service + "admin.html#projects");
+            page.getByLabel("Name", new Page.GetByLabelOptions().setExact(true)).fill("made by a session");
+            page.keyboard().press("Enter");
+            assertThat(page.locator("form .error[role=alert]").first())
+                    .hasText("This operation needs a token with the scope \"admin\".");
+        }
+    }
+
+    @Test
     void aSignInWithoutAGrantIsExplained() {
         try (BrowserContext context = open()) {
             Page page = context.newPage();

@@ -53,6 +53,13 @@ class ViewerAdministrationTest extends BrowserTest {
         page.navigate(service.toString());
         page.fill("#token", token);
         page.keyboard().press("Enter");
+        assertThat(page.locator("#administration")).isVisible();
+        assertThat(page.evaluate("""
+                        (() => {
+                          const bar = document.querySelector('body > .bar').getBoundingClientRect();
+                          const shown = document.querySelectorAll('body > .bar > :not([hidden])');
+                          return [...shown].every((one) => one.getBoundingClientRect().bottom <= bar.bottom);
+                        })()""")).isEqualTo(true);
         page.locator("#administration").click();
         assertThat(page.locator("#caller")).containsText("With a token of the project");
         return page;

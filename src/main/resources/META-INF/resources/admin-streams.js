@@ -1,6 +1,6 @@
 // Streams of the token's project: list, make, change, test, pause, rewind, delete, and their dead letters.
 
-import {Problem, ask, askJson} from './api.js';
+import {Problem, ask, askJson, isLink} from './api.js';
 import {act, confirmName, facts, field, form, listed, numberField, since} from './admin-form.js';
 import {line, make, records} from './text.js';
 
@@ -76,7 +76,7 @@ async function all({signal, caller}) {
 
 /** @param feed the project whose feed is meant; null for that of the stream */
 const letter = (stream, feed, done) => (dead) => make('li', {},
-  make('h3', {}, feed === null
+  make('h3', {}, feed === null && !isLink
     ? make('a', {href: `./#record=${dead.record_id}`}, `Record ${dead.sequence_id}`)
     : `Record ${dead.sequence_id}`),
   make('p', {}, make('bdi', {}, line(dead.reason))),

@@ -1,13 +1,14 @@
 // Administration in the browser: a client of the API for callers who may administer. Each area is a module of its own, which is loaded
 // when it is opened; admin-form.js has their common parts.
 
-import {askJson, ofBrowser, token} from './api.js';
+import {askJson, isLink, ofBrowser, portal, takeLink, token} from './api.js';
+import {mayStream, showStreamsLook} from './look.js';
 import {copyButton} from './record.js';
 import {byId, line, make} from './text.js';
 
 const AREAS = {
   projects: {title: 'Projects', scopes: ['admin'], load: () => import('./admin-projects.js')},
-  streams: {title: 'Streams', scopes: ['stream', 'admin'], load: () => import('./admin-streams.js')},
+  streams: {title: 'Streams', scopes: ['stream', 'admin', 'deliver'], load: () => import('./admin-streams.js')},
   alerts: {title: 'Alerts', scopes: ['stream', 'admin'], load: () => import('./admin-alerts.js')},
 };
 
@@ -32,14 +33,23 @@ function drawAreas(current) {
   return open.map(([name]) => name);
 }
 
+async function findCaller(signal) {
+  if (isLink) {
+    await showStreamsLook();
+    return {scopes: await mayStream() ? ['deliver'] : []};
+  }
+  const found = await askJson('v1/whoami', {signal});
+  byId('caller').textContent = `With a token of the project ${line(found.project.name)}`;
+  return found;
+}
+
 /** Shows what the address says. */
 async function draw() {
   visit.abort();
   visit = new AbortController();
   const {signal} = visit;
   try {
-    caller ??= await askJson('v1/whoami', {signal});
-    byId('caller').textContent = `With a token of the project ${line(caller.project.name)}`;
+    caller ??= await findCaller(signal);
     let [name, ...path] = parts();
     const open = drawAreas(name);
     if (!Object.hasOwn(AREAS, name)) {
@@ -54,7 +64,7 @@ async function draw() {
     const {title = AREAS[name].title, nodes} = await show({path, signal, caller, done, showToken});
     if (!signal.aborted) {
       byId('title').textContent = title;
-      document.title = `${title} · Annals`;
+      document.title = isLink ? title : `${title} · Annals`;
       byId('area').replaceChildren(...nodes);
     }
   } catch (problem) {
@@ -106,7 +116,18 @@ if (theme !== null) {
 addEventListener('hashchange', route);
 // The browser may keep the page to come back to.
 addEventListener('pagehide', hideToken);
-if (token === null) {
+byId('records').addEventListener('click', (click) => {
+  if (portal !== null) {
+    click.preventDefault();
+    location.assign(`./?project=${portal}#token=${token}`);
+  }
+});
+if (portal !== null) {
+  takeLink();
+}
+if (token === null && portal !== null) {
+  byId('problem').append('This link has ended. Open it again where you found it.');
+} else if (token === null) {
   byId('problem').append('Sign in under ', make('a', {href: './'}, 'Records'), ' first, in this tab.');
 } else {
   draw();

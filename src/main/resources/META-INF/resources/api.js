@@ -11,20 +11,27 @@ const PROJECT = 'annals.project';
 /** In place of a token after a sign-in with the provider: the browser has a cookie, which scripts cannot read. */
 const SESSION = 'session';
 const BASE = new URL('.', import.meta.url);
+/**
+ * The project of a page that a link to a project has opened; null for other pages. ViewerRoutes lets the project's embedders show such a
+ * page in a frame, and knows it by the same pattern. It uses no session, and nothing that the browser has stored for other pages.
+ */
+export const portal = /^\?project=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(location.search)?.[1] ?? null;
+export const isFramed = self !== top;
 
-/** Storage that the browser may refuse to a page in a frame. Nothing is stored then. */
+/** Storage that the browser may refuse to a page in a frame. Nothing is stored then, nor on a link's page in a frame. */
 function stored(storage) {
+  const prefix = portal === null ? '' : `${portal} `;
   const attempt = (action) => {
     try {
-      return action(storage());
+      return portal !== null && isFramed ? null : action(storage());
     } catch {
       return null;
     }
   };
   return {
-    get: (key) => attempt((there) => there.getItem(key)),
-    set: (key, value) => attempt((there) => there.setItem(key, value)),
-    remove: (key) => attempt((there) => there.removeItem(key)),
+    get: (key) => attempt((there) => there.getItem(prefix + key)),
+    set: (key, value) => attempt((there) => there.setItem(prefix + key, value)),
+    remove: (key) => attempt((there) => there.removeItem(prefix + key)),
   };
 }
 
@@ -34,7 +41,7 @@ export const ofBrowser = stored(() => localStorage);
 /** The token, stored as long as the tab is open; null before the sign-in. */
 export let token = ofTab.get(TOKEN);
 /** Whether the token is from a link: it reads some records, and neither statistics nor proofs. */
-export let isLink = ofTab.get(LINK) !== null;
+export let isLink = portal !== null || ofTab.get(LINK) !== null;
 /** The id of the project; null while it is unknown, as with the token of a link. */
 export let project = ofTab.get(PROJECT);
 
@@ -46,7 +53,7 @@ export const setSession = (id) => setToken(SESSION, {id});
 /** @param id of the token's project, if it is known */
 export function setToken(given, {fromLink = false, id = null} = {}) {
   token = given;
-  isLink = fromLink;
+  isLink = portal !== null || fromLink;
   project = id;
   [PROJECT, TOKEN, LINK].forEach(ofTab.remove);
   if (given !== null) {
@@ -58,6 +65,21 @@ export function setToken(given, {fromLink = false, id = null} = {}) {
   if (fromLink) {
     ofTab.set(LINK, 'true');
   }
+}
+
+/** Removes the token of a link from the address, so that neither the history nor a copied address contains it. */
+export function takeLink() {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const given = parameters.get('token');
+  if (given === null) {
+    return false;
+  }
+  parameters.delete('token');
+  history.replaceState(null, '', `#${parameters}`);
+  if (/^annals_\w+$/.test(given)) {
+    setToken(given, {fromLink: true});
+  }
+  return true;
 }
 
 export class Problem extends Error {

@@ -1,6 +1,6 @@
 // Signing in and out, and changing between the projects that are open.
 
-import {ask, askJson, Problem, isLink, isSession, ofTab, setToken, token} from './api.js';
+import {ask, askJson, Problem, isLink, isSession, ofTab, portal, setToken, token} from './api.js';
 import {address, currentAddress} from './address.js';
 import * as projects from './projects.js';
 import {set, state} from './store.js';
@@ -20,7 +20,8 @@ let start = () => {};
 
 /** Shows the sign-in form or the records. */
 export function showSignIn() {
-  byId('sign-in').hidden = token !== null;
+  byId('sign-in').hidden = token !== null || portal !== null;
+  byId('link-ended').hidden = token !== null || portal === null;
   document.querySelectorAll('.signed-in').forEach((element) => (element.hidden = token === null));
   if (isLink) {
     byId('sign-out').hidden = true;
@@ -30,21 +31,6 @@ export function showSignIn() {
   if (token === null) {
     byId('token').focus();
   }
-}
-
-/** Removes the token of a link from the address, so that neither the history nor a copied address contains it. */
-export function takeLink() {
-  const parameters = new URLSearchParams(location.hash.slice(1));
-  const given = parameters.get('token');
-  if (given === null) {
-    return false;
-  }
-  parameters.delete('token');
-  history.replaceState(null, '', `#${parameters}`);
-  if (/^[!-~]+$/.test(given)) {
-    setToken(given, {fromLink: true});
-  }
-  return true;
 }
 
 /** Goes to the provider. This tab keeps the address, which the provider must not see. */
@@ -153,7 +139,11 @@ export function fail(problem) {
   if (problem.name === 'AbortError') {
     return;
   }
-  if (problem.status === 401 && !isLink) {
+  if (problem.status === 401 && portal !== null) {
+    setToken(null);
+    endProject();
+    showSignIn();
+  } else if (problem.status === 401 && !isLink) {
     signOut(problem.message);
   } else {
     set({problem});

@@ -1,6 +1,6 @@
 // Exports of what is shown: as a file, or as a shell command. Neither contains a token; commands read it from ANNALS_TOKEN.
 
-import {FEED, Problem, ask} from './api.js';
+import {FEED, Problem, ask, isFramed} from './api.js';
 import {MAX_QUERY, term, withTerm} from './query.js';
 import {copyButton} from './record.js';
 import {byId, count, passFocus} from './text.js';
@@ -80,7 +80,8 @@ function counting() {
   });
 }
 
-const canStream = () => typeof window.showSaveFilePicker === 'function';
+/** Browsers let no frame choose a file. */
+const canStream = () => typeof window.showSaveFilePicker === 'function' && !isFramed;
 
 const nameIn = (answer) => /filename="([\w.-]+)"/.exec(answer.headers.get('Content-Disposition') ?? '')?.[1] ?? 'annals';
 

@@ -1,6 +1,7 @@
 // The project's streams, which deliver its records, and the way to the administration, for readers who may see them.
 
-import {askJson} from './api.js';
+import {askJson, isLink, portal, token} from './api.js';
+import {mayStream} from './look.js';
 import {button, byId, line, make, records} from './text.js';
 
 const REFRESH_MS = 5_000;
@@ -22,10 +23,26 @@ export async function begin() {
   end();
   session = new AbortController();
   const {signal} = session;
-  const {scopes} = await askJson('v1/whoami', {signal}).catch(() => ({scopes: []}));
-  if (!signal.aborted && scopes.some((scope) => SCOPES.includes(scope))) {
-    byId('administration').hidden = false;
+  if (await maySee(signal) && !signal.aborted) {
+    byId('administration').hidden = isLink && portal === null;
+    byId('administration').textContent = isLink ? 'Manage streams' : 'Administration';
     look(signal);
+  }
+}
+
+async function maySee(signal) {
+  if (isLink) {
+    return mayStream();
+  }
+  const {scopes} = await askJson('v1/whoami', {signal}).catch(() => ({scopes: []}));
+  return scopes.some((scope) => SCOPES.includes(scope));
+}
+
+/** Hands the link on: where the page is in a frame, nothing is stored. */
+export function administer(click) {
+  if (portal !== null) {
+    click.preventDefault();
+    location.assign(`admin.html?project=${portal}#token=${token}`);
   }
 }
 

@@ -3,7 +3,7 @@
 // store.js has the state, and the views draw from it: rows.js, filters.js, status.js, detail.js. feed.js reads the records, session.js
 // signs in and out, address.js turns the state into the address and back.
 
-import {Problem, isLink, ofBrowser, project, token} from './api.js';
+import {Problem, isLink, ofBrowser, project, takeLink, token} from './api.js';
 import {begin as beginAddress, currentAddress, readAddress, sameFilters, savedAddress, viewAddress, viewContent} from './address.js';
 import {forgetChart} from './chart.js';
 import * as columns from './columns.js';
@@ -11,6 +11,7 @@ import {closeDetail, detail, openDetail, step, verifyAll, verifyInSight} from '.
 import {endFacets} from './facets.js';
 import {MAX_PAGE_SIZE, goOn, load, readOn, scrolled, showArrived, stop, toNewest, togglePause} from './feed.js';
 import {applyFilters, form, toggleFilters} from './filters.js';
+import {showLook} from './look.js';
 import * as projects from './projects.js';
 import * as rows from './rows.js';
 import * as session from './session.js';
@@ -67,9 +68,12 @@ function start() {
   session.showSignIn();
   projects.show();
   route(true);
+  if (token) {
+    showLook();
+    streams.begin();
+  }
   if (token && !isLink) {
     verify.begin().then(verifyAll);
-    streams.begin();
   }
 }
 
@@ -181,6 +185,7 @@ on('theme', toggleTheme);
 on('order', () => sortByTime(!state.byTime));
 on('zone', toggleZone);
 on('streams-state', streams.open);
+on('administration', streams.administer);
 on('close-streams', () => byId('streams').close());
 on('show-help', () => byId('help').showModal());
 on('close-detail', closeDetail);
@@ -189,7 +194,7 @@ on('newer-record', () => step(-1));
 on('older-record', () => step(1));
 on('single-keys', ({target}) => ofBrowser.set('annals.single-keys', target.checked), 'change');
 addEventListener('keydown', pressed);
-addEventListener('popstate', () => (session.takeLink() ? start() : route()));
+addEventListener('popstate', () => (takeLink() ? start() : route()));
 addEventListener('scroll', scrolled, {passive: true});
 document.addEventListener('visibilitychange', showArrived);
 addEventListener('beforeprint', drawForPrint);
@@ -215,7 +220,7 @@ beginViews({current: viewAddress, saved: savedAddress, content: viewContent});
 verify.listen({changed: verifyAll, marked: markRecord});
 showTheme();
 set({live: state.live});
-session.takeLink();
+takeLink();
 start();
 if (!isLink) {
   session.enter();

@@ -58,6 +58,7 @@ public class ViewerRoutes {
             "facets.js",
             "feed.js",
             "filters.js",
+            "look.js",
             "projects.js",
             "proof.js",
             "query.js",
@@ -91,10 +92,10 @@ public class ViewerRoutes {
     /** Before the route of Quarkus for the same files. */
     private static final int ORDER = -1;
 
-    /** In a frame, a page of another origin could make an administrator click. */
+    /** In a frame, a page of another origin could make an administrator click. A link's page has no administrator's token. */
     private static final String UNFRAMED = "/admin.html";
 
-    private static final Set<String> PAGE = Set.of("/", "/index.html");
+    private static final Set<String> PAGES = Set.of("/", "/index.html", UNFRAMED);
 
     /**
      * The query of a page that a link to a project opens. The page's script knows it by the same pattern (api.js). Such a page uses no
@@ -128,14 +129,14 @@ public class ViewerRoutes {
             HEADERS.forEach(routing.response()::putHeader);
             String query = routing.request().query();
             Matcher ofProject = OF_PROJECT.matcher(query == null ? "" : query);
-            if (PAGE.contains(routing.normalizedPath()) && ofProject.matches()) {
+            if (PAGES.contains(routing.normalizedPath()) && ofProject.matches()) {
                 // A stored page would keep the policy of its first answer.
                 routing.response().putHeader("Cache-Control", "no-store");
                 looks.embedders(UUID.fromString(ofProject.group(1)))
                         .subscribe()
-                        .with(embedders -> serve(routing, embedders), routing::fail);
+                        .with(embedders -> serve(routing, policy("/", embedders)), routing::fail);
             } else {
-                serve(routing, ancestors);
+                serve(routing, policy(routing.normalizedPath(), ancestors));
             }
         } else {
             routing.response().putHeader("Allow", "GET, HEAD");
@@ -144,9 +145,9 @@ public class ViewerRoutes {
         }
     }
 
-    private void serve(RoutingContext routing, List<String> frameAncestors) {
+    private void serve(RoutingContext routing, String policy) {
         if (!routing.response().closed()) {
-            routing.response().putHeader("Content-Security-Policy", policy(routing.normalizedPath(), frameAncestors));
+            routing.response().putHeader("Content-Security-Policy", policy);
             if (LaunchMode.current() == LaunchMode.DEVELOPMENT) {
                 // Quarkus shows edits at once.
                 routing.next();

@@ -234,7 +234,8 @@ public class LookTest extends ProjectTest {
             assertThat(ancestors("/" + query)).as(query).isEqualTo("'none'");
         }
         assertThat(ancestors("/index.html?project=" + id)).isEqualTo("https://app.example.org");
-        assertThat(ancestors("/admin.html?project=" + id)).isEqualTo("'none'");
+        assertThat(ancestors("/admin.html?project=" + id)).isEqualTo("https://app.example.org");
+        assertThat(ancestors("/admin.html?project=" + id + "&x")).isEqualTo("'none'");
     }
 
     private static String ancestors(String path) {

@@ -242,10 +242,14 @@ return (
 -- The networks by which an address, or a network in them, is indexed, the widest first.
 create or replace function annals.networks(address inet) returns text[]
 language sql immutable parallel safe
-return array(
-  select network(set_masklen(address, bits))::text
-  from unnest(case family(address) when 4 then array[8, 16, 24] else array[32, 48, 64] end) as bits
-  where bits <= masklen(address));
+return case family(address)
+  when 4 then (array[
+    network(set_masklen(address, 8))::text, network(set_masklen(address, 16))::text, network(set_masklen(address, 24))::text])
+    [:masklen(address) / 8]
+  else (array[
+    network(set_masklen(address, 32))::text, network(set_masklen(address, 48))::text, network(set_masklen(address, 64))::text])
+    [:masklen(address) / 16 - 1]
+end;
 
 -- Keys of which each record has one that has a word, or a value of a field, with this beginning, or with this text within; ids are found by
 -- their beginning alone. Null if there are too many terms, or if the dictionary lacks some.

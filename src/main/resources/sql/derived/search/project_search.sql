@@ -45,7 +45,12 @@ with start as materialized (
   group by 1, 2
 ), divided as materialized (
   select field, first, last, slices,
-    case when octet_length(value) <= :bytes then annals.indexed_words(text) || annals.beside_dense(text) end as words
+    case
+      when octet_length(value) > :bytes then null
+      -- most texts; functions with subqueries are not inlined
+      when octet_length(text) = length(text) then annals.words(text)
+      else annals.indexed_words(text) || annals.beside_dense(text)
+    end as words
   from (
     select *, case when field = 14 then annals.metadata_text(to_jsonb(value)) else value end as text from value where field <> 9 offset 0)
     as value

@@ -42,7 +42,8 @@ class RecordWayTest {
             "StandbyReader",
             "NdjsonUpload",
             "FailedBatch",
-            "CatalogueCheck");
+            "CatalogueCheck",
+            "Misfits");
 
     @Test
     void theWayHasTheFilesThatAppendsAndPagesUse() throws IOException {

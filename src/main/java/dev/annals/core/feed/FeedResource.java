@@ -57,6 +57,7 @@ public class FeedResource {
     private final TokenWatch tokens;
     private final Usage usage;
     private final FeedConfig config;
+    private final Misfits misfits;
 
     FeedResource(
             FeedReader reader,
@@ -67,7 +68,8 @@ public class FeedResource {
             FeedLinks links,
             TokenWatch tokens,
             Usage usage,
-            FeedConfig config) {
+            FeedConfig config,
+            Misfits misfits) {
         this.reader = reader;
         this.database = database;
         this.prover = prover;
@@ -77,6 +79,7 @@ public class FeedResource {
         this.tokens = tokens;
         this.usage = usage;
         this.config = config;
+        this.misfits = misfits;
     }
 
     /** Answers with a page, at once or when it has a record. */
@@ -116,6 +119,7 @@ public class FeedResource {
                     projectId,
                     query.firstMemory(),
                     held -> reader.read(projectId, query, held)
+                            .chain(page -> misfits.mark(caller, page, held))
                             .map(page -> answers.page(http, uri, query, page, held)));
         }
         return usage.within(
@@ -125,7 +129,8 @@ public class FeedResource {
                 .chain(page -> answers.within(
                         projectId,
                         page.answerAtMost(),
-                        held -> Uni.createFrom().item(answers.page(http, uri, query, page, held))));
+                        held -> misfits.mark(caller, page, held)
+                                .map(marked -> answers.page(http, uri, query, marked, held))));
     }
 
     @GET

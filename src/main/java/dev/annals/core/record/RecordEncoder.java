@@ -1,6 +1,7 @@
 package dev.annals.core.record;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.SerializableString;
 import com.fasterxml.jackson.core.io.SerializedString;
 import dev.annals.core.record.AuditRecord.Party;
@@ -12,6 +13,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -232,6 +234,17 @@ public final class RecordEncoder implements AutoCloseable {
             this.length = length;
         }
 
+        /**
+         * A copy with one more member at the end.
+         *
+         * @param member JSON such as {@code "name":{}}
+         */
+        public EncodedRecord with(byte[] member) {
+            ByteBuffer longer = ByteBuffer.allocate(length + 1 + member.length);
+            longer.put(bytes, offset, length - 1).put((byte) ',').put(member).put((byte) '}');
+            return new EncodedRecord(sequenceId, id, mark, longer.array(), 0, longer.capacity());
+        }
+
         public long sequenceId() {
             return sequenceId;
         }
@@ -261,6 +274,18 @@ public final class RecordEncoder implements AutoCloseable {
 
         public void writeTo(OutputStream out) throws IOException {
             out.write(bytes, offset, length);
+        }
+
+        public JsonParser parser() throws IOException {
+            return JsonText.JSON.createParser(bytes, offset, length);
+        }
+
+        /** The text of the value that begins at the parser's place, which moves to its end. */
+        public String text(JsonParser parser) throws IOException {
+            int from = (int) parser.currentTokenLocation().getByteOffset();
+            parser.skipChildren();
+            int to = (int) parser.currentLocation().getByteOffset();
+            return new String(bytes, offset + from, to - from, StandardCharsets.UTF_8);
         }
     }
 }

@@ -13,9 +13,12 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -182,5 +185,36 @@ class CatalogueCheckTest {
                 """.formatted(
                         record.formatted("free"), record.formatted("unknown"), record.formatted("free")));
         assertThat(stored()).containsExactly("free", "free");
+    }
+
+    @Test
+    void aPageMarksWhatDoesNotFitUnlessThePolicyAcceptsIt() {
+        append(KNOWN);
+        append(UNKNOWN);
+        append(ILL_FORMED);
+        assertThat(misfits("")).containsExactly(null, null, null);
+        policies("mark", "accept");
+        assertThat(misfits("")).containsExactly(null, "/action", null);
+        policies("accept", "refuse");
+        assertThat(misfits("?order=desc")).containsExactly("/metadata/n", null, null);
+        policies("mark", "mark");
+        assertThat(misfits("?wait=1")).containsExactly(null, "/action", "/metadata/n");
+        policies("accept", "accept");
+        assertThat(misfits("")).containsExactly(null, null, null);
+    }
+
+    private List<@Nullable Object> misfits(String query) {
+        List<Map<String, Map<String, Object>>> results = project.request()
+                .get(LOGS + query)
+                .then()
+                .statusCode(200)
+                .extract()
+                .path("results");
+        List<@Nullable Object> pointers = new ArrayList<>();
+        for (Map<String, Map<String, Object>> record : results) {
+            Map<String, Object> misfit = record.get("misfit");
+            pointers.add(misfit == null ? null : misfit.get("pointer"));
+        }
+        return pointers;
     }
 }

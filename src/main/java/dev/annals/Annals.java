@@ -2,6 +2,7 @@ package dev.annals;
 
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.tools.benchmark.SequenceBenchmark;
+import dev.annals.tools.cli.ActionCommand;
 import dev.annals.tools.cli.AlertCommand;
 import dev.annals.tools.cli.AppendCommand;
 import dev.annals.tools.cli.ArchiveCommand;
@@ -214,6 +215,7 @@ public final class Annals {
             case "token" -> TokenCommand.class;
             case "grant" -> GrantCommand.class;
             case "hold" -> HoldCommand.class;
+            case "action" -> ActionCommand.class;
             case "stream" -> StreamCommand.class;
             case "alert" -> AlertCommand.class;
             case "link" -> LinkCommand.class;

@@ -69,7 +69,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             "ANNALS_URL           the URL of the service; default: http://localhost:8080",
             "ANNALS_TOKEN         the token, which names the project",
             "ANNALS_PROJECT       the project, for a token of an OpenID provider that may use several",
-            "ANNALS_ADMIN_TOKEN   a token of the project annals, for project, token, grant, hold and archive",
+            "ANNALS_ADMIN_TOKEN   a token of the project annals, for project, token, grant, hold, action and archive",
             "",
             "Each command has --help. Commands that print an answer of the service have --json.",
             "For completion in bash and zsh: source <(annals generate-completion)",
@@ -99,7 +99,7 @@ public final class Annals {
 
     private static final List<String> CLIENT_COMMANDS = List.of(
             "tail", "search", "append", "export", "archive", "redact", "erase", "stream", "alert", "link", "whoami",
-            "project", "token", "grant", "hold");
+            "project", "token", "grant", "hold", "action");
 
     private static final List<String> OPERATOR_COMMANDS = List.of(
             "serve", "migrate", "verify", "doctor", "dump", "restore", "log", "rebuild", "check", "sequence-benchmark");

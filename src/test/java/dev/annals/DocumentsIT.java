@@ -131,7 +131,7 @@ class DocumentsIT {
                 #!/bin/sh
                 if [ "$1 $2" = "-jar target/quarkus-app/quarkus-run.jar" ]; then
                   case ${3-} in
-                    append | tail | search | export | check | redact | erase | project | token | grant | hold | stream | alert)
+                    append | tail | search | export | check | redact | erase | project | token | grant | hold | action | stream | alert)
                       if ! mkdir "%4$s/$3" 2>/dev/null; then
                         shift 2
                         JAVA_HOME=%1$s exec docker/annals "$@"

@@ -71,7 +71,7 @@ public final class ServiceProcess implements AutoCloseable {
 
     private static final Set<String> CLIENT = Set.of(
             "tail", "append", "export", "check", "redact", "erase", "project", "token", "grant", "hold", "stream",
-            "alert", "search", "whoami");
+            "alert", "search", "whoami", "action");
 
     /** The lines printed so far, on standard output and error. It can be read while the process prints. */
     public final List<String> output = new CopyOnWriteArrayList<>();

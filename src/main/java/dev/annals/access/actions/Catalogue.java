@@ -165,7 +165,7 @@ public record Catalogue(long version, Policy unknownActions, Policy illFormedMet
     }
 
     /**
-     * What of a record does not fit.
+     * Compares a record with its action.
      *
      * @param metadata a JSON object; null for an empty one
      * @param least considers only what has this policy, or a stricter one

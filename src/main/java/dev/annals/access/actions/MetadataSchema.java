@@ -64,7 +64,7 @@ final class MetadataSchema {
     }
 
     /**
-     * What is wrong with a schema.
+     * Checks a schema before it is stored.
      *
      * @return null if it can be used
      */
@@ -95,7 +95,7 @@ final class MetadataSchema {
         return (long) compiled().size() * (1 + (metadata == null ? 0 : metadata.length() / CHARACTERS_PER_VALUE));
     }
 
-    /** What of the metadata does not fit, with a pointer into the record; null if it fits. */
+    /** The first value that does not fit, with a pointer into the record; null if all fit. */
     @Nullable
     FieldError misfit(@Nullable String metadata) {
         try {

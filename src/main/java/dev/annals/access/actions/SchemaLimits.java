@@ -72,7 +72,7 @@ final class SchemaLimits {
         }
     }
 
-    /** Of a schema that was checked. */
+    /** The size of a schema that was checked. */
     static int size(JsonNode schema) {
         return new SchemaLimits(schema).size(schema, "");
     }

@@ -22,8 +22,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Marks records of a page that do not fit the project's catalogue of actions as it is now, with the member {@code misfit}. What is stored
- * stays as it is.
+ * Marks records of a page that do not fit the project's catalogue of actions as it is now, with the member {@code misfit}. Stored records
+ * stay as they are.
  */
 @Singleton
 class Misfits {

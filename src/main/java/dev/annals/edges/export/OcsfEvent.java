@@ -129,7 +129,7 @@ final class OcsfEvent {
         json.writeEndObject();
     }
 
-    /** What the action was done to, in the attribute that the class requires. */
+    /** Writes the subject in the attribute that the class requires. */
     private static void writeSubject(OcsfClass ocsf, AuditRecord record, JsonGenerator json) throws IOException {
         Party subject = record.subject();
         switch (ocsf) {

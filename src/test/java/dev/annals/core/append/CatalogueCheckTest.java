@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a project's catalogue refuses is not stored, in whatever form it is sent. */
+/** No form of writing stores records that the project's catalogue refuses. */
 @QuarkusTest
 class CatalogueCheckTest {
 

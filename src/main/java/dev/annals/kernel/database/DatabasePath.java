@@ -69,6 +69,10 @@ final class DatabasePath {
         this.severalServers = severalServers;
     }
 
+    void close() {
+        client.close();
+    }
+
     private record Backend(ConnectionFactory server, long started, int process) {}
 
     <C extends SqlConnection> C watched(C connection) {

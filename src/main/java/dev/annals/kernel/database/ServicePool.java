@@ -4,6 +4,7 @@ import dev.annals.kernel.config.AnnalsConfig;
 import io.quarkus.reactive.pg.client.PgPoolCreator;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.net.PemTrustOptions;
 import io.vertx.pgclient.PgBuilder;
 import io.vertx.pgclient.PgConnectOptions;
@@ -13,6 +14,7 @@ import io.vertx.sqlclient.Pool;
 import io.vertx.sqlclient.PoolOptions;
 import io.vertx.sqlclient.SqlConnection;
 import io.vertx.sqlclient.spi.ConnectionFactory;
+import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.inject.Disposes;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
@@ -20,6 +22,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +46,11 @@ public class ServicePool implements PgPoolCreator {
     private volatile @Nullable Input input;
     private volatile @Nullable DatabasePath path;
     private final Timelines timelines = new Timelines();
+    /** Of all pools, and of connections without one. */
+    private final Queue<ConnectionFactory> factories = new ConcurrentLinkedQueue<>();
+
+    private @Nullable Servers<ConnectionFactory> single;
+
     private volatile boolean primarySeen;
 
     ServicePool(AnnalsConfig config) {
@@ -94,10 +103,24 @@ public class ServicePool implements PgPoolCreator {
         return checked(pool, connections, new ConnectAttempts(given.vertx()));
     }
 
-    private static List<ConnectionFactory> factories(Input given, List<PgConnectOptions> servers) {
+    private List<ConnectionFactory> factories(Input given, List<PgConnectOptions> servers) {
         return servers.stream()
-                .map(server -> PgDriver.INSTANCE.createConnectionFactory(given.vertx(), server))
+                .map(server -> {
+                    ConnectionFactory factory = PgDriver.INSTANCE.createConnectionFactory(given.vertx(), server);
+                    factories.add(factory);
+                    return factory;
+                })
                 .toList();
+    }
+
+    /** Otherwise the garbage collector closes the factories' clients, after the event loops have ended. */
+    @PreDestroy
+    void close() {
+        factories.forEach(factory -> factory.close(Promise.promise()));
+        DatabasePath path = this.path;
+        if (path != null) {
+            path.close();
+        }
     }
 
     // A pool's connect handler cannot refuse a connection.
@@ -153,10 +176,7 @@ public class ServicePool implements PgPoolCreator {
      */
     public Uni<io.vertx.mutiny.sqlclient.SqlConnection> connect() {
         Input given = given();
-        List<PgConnectOptions> named = given.pgConnectOptionsList().stream()
-                .map(server -> becomeService(server, limits.lockTimeout()))
-                .toList();
-        Servers<ConnectionFactory> servers = new Servers<>(url(given), factories(given, named), timelines);
+        Servers<ConnectionFactory> servers = single(given);
         return Uni.createFrom()
                 .completionStage(() -> servers.connect(
                                 server -> server.connect(given.vertx().getOrCreateContext())
@@ -165,6 +185,18 @@ public class ServicePool implements PgPoolCreator {
                         .map(this::found)
                         .toCompletionStage())
                 .map(io.vertx.mutiny.sqlclient.SqlConnection::newInstance);
+    }
+
+    private synchronized Servers<ConnectionFactory> single(Input given) {
+        Servers<ConnectionFactory> servers = single;
+        if (servers == null) {
+            List<PgConnectOptions> named = given.pgConnectOptionsList().stream()
+                    .map(server -> becomeService(server, limits.lockTimeout()))
+                    .toList();
+            servers = new Servers<>(url(given), factories(given, named), timelines);
+            single = servers;
+        }
+        return servers;
     }
 
     private Future<Session> lasting(SqlConnection connection) {

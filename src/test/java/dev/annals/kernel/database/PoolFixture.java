@@ -25,6 +25,11 @@ public final class PoolFixture {
 
     /** @param settings of the service that differ from the defaults */
     public PoolFixture(DatabaseUrl database, Map<String, String> settings) {
+        this(database, settings, VERTX);
+    }
+
+    /** On event loops of the caller's. */
+    PoolFixture(DatabaseUrl database, Map<String, String> settings, Vertx vertx) {
         List<PgConnectOptions> servers = database.servers().stream()
                 .map(server -> new PgConnectOptions()
                         .setHost(server.host())
@@ -38,12 +43,17 @@ public final class PoolFixture {
         all.put("annals.database-url", database.withPassword());
         pools = new ServicePool(Settings.of(AnnalsConfig.class, all));
         // The service's own pool is never used, and so never connects. The others are made from it.
-        pools.create(new Input(VERTX, new PoolOptions(), servers));
+        pools.create(new Input(vertx, new PoolOptions(), servers));
     }
 
     /** The event loops of the pools. */
     static Vertx vertx() {
         return VERTX;
+    }
+
+    /** Closes what all pools share. */
+    void close() {
+        pools.close();
     }
 
     public Pool open(int size) {

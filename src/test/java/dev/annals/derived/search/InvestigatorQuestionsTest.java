@@ -31,7 +31,7 @@ import org.junit.jupiter.api.TestFactory;
 
 /** A search for words finds exactly the records that have them, in any field and any script. */
 @BesideTheService
-class InvestigatorQuestionsTest {
+public class InvestigatorQuestionsTest {
 
     private static final int RECORDS = 5_000;
     private static final List<String> NOTHING =
@@ -50,20 +50,7 @@ class InvestigatorQuestionsTest {
     @TestFactory
     Stream<DynamicTest> eachQuestionFindsExactlyTheRecordsThatHaveIt() throws SQLException {
         UUID project = log.insertProject();
-        log.run("""
-                insert into annals.audit_record (
-                  project_id, action, actor_type, actor_id, actor_name, subject_type, subject_id, outcome, ip_address, message, metadata)
-                select '%s',
-                  (array['user.login', 'user.logout', 'volume_create', 'volume_delete', 'grant-add'])[1 + n %% 5],
-                  'user', 'u-' || n %% 10,
-                  (array['Søren Kierkegård', 'Jane Doe', 'Jane Austen', 'José Müller', '山田太郎', 'Ольга Йорк', 'Ελένη Παππάς', '김민수',
-                    'Jean D’Arc', 'Cafe\u0301 Royal'])[1 + n %% 10],
-                  'volume', 'vol-' || n %% 7, (array['success', 'denied', null])[1 + n %% 3],
-                  ('10.0.0.' || n %% 9)::inet,
-                  (array['Disk is full', null, '東京都の請求書を削除', 'Größe geändert', 'naïve approach', 'iPhone用の新しいアプリ'])[1 + n / 7 %% 6],
-                  jsonb_build_object('request_id', 'req-' || n, 'session', md5(n::text), 'amount', n %% 500, 'tags', array['red', 'gelb'],
-                    'agent', 'Mozilla/5.0', 'changes', jsonb_build_object('plan', case when n %% 11 = 0 then 'pro' else 'free' end))
-                from generate_series(1, %d) as n""".formatted(project, RECORDS));
+        log.run(insert(project, RECORDS));
         SearchIndex index = new SearchIndex(pool, new Limits(700));
         FeedReader reader = new DatabaseReader(pool, index);
         new TestProjector(pool, List.of(index), 10_000).catchUp();
@@ -82,7 +69,30 @@ class InvestigatorQuestionsTest {
                 }));
     }
 
-    private static Map<String, Predicate<StoredRecord>> questions(StoredRecord one) {
+    /** A statement that appends records of many scripts. */
+    public static String insert(UUID project, int records) {
+        return """
+                insert into annals.audit_record (
+                  project_id, action, actor_type, actor_id, actor_name, subject_type, subject_id, outcome, ip_address, message, metadata)
+                select '%s',
+                  (array['user.login', 'user.logout', 'volume_create', 'volume_delete', 'grant-add'])[1 + n %% 5],
+                  'user', 'u-' || n %% 10,
+                  (array['Søren Kierkegård', 'Jane Doe', 'Jane Austen', 'José Müller', '山田太郎', 'Ольга Йорк', 'Ελένη Παππάς', '김민수',
+                    'Jean D’Arc', 'Cafe\u0301 Royal'])[1 + n %% 10],
+                  'volume', 'vol-' || n %% 7, (array['success', 'denied', null])[1 + n %% 3],
+                  ('10.0.0.' || n %% 9)::inet,
+                  (array['Disk is full', null, '東京都の請求書を削除', 'Größe geändert', 'naïve approach', 'iPhone用の新しいアプリ'])[1 + n / 7 %% 6],
+                  jsonb_build_object('request_id', 'req-' || n, 'session', md5(n::text), 'amount', n %% 500, 'tags', array['red', 'gelb'],
+                    'agent', 'Mozilla/5.0', 'changes', jsonb_build_object('plan', case when n %% 11 = 0 then 'pro' else 'free' end))
+                from generate_series(1, %d) as n""".formatted(project, records);
+    }
+
+    /**
+     * Each question with the records that answer it.
+     *
+     * @param one any of the records
+     */
+    public static Map<String, Predicate<StoredRecord>> questions(StoredRecord one) {
         Map<String, Predicate<StoredRecord>> all = new LinkedHashMap<>();
         for (String soren : List.of("Søren", "soren", "SOREN KIERKEGARD", "actor:kierkegård")) {
             all.put(soren, actor("Søren Kierkegård"));

@@ -1,6 +1,6 @@
 // Completes the query in the search box: fields, values, recent queries. The box is an ARIA combobox. The help shows the whole language.
 
-import {isLink, ofBrowser, project} from './api.js';
+import {FEED, askJson, isLink, ofBrowser, project} from './api.js';
 import {offerValues} from './facets.js';
 import {LANGUAGE, metadataField, term} from './query.js';
 import {recordsBetween, watch} from './store.js';
@@ -17,8 +17,15 @@ const box = byId('filters').elements.q;
 const list = byId('completions');
 let options = [];
 let active = -1;
+/** The terms of the project's dictionary, by field and beginning; null after a refusal: links to some records get none. */
+let terms = new Map();
+const MAX_TERMS = 100;
+const PAUSE_MS = 150;
+let pause;
+/** Whether the reader has closed the list, so that no late answer opens it. */
+let isClosed = true;
 
-// ---- What can be offered -------------------------------------------------------------------------------------------
+// ---- Offers --------------------------------------------------------------------------------------------------------
 
 const known = (name) => [...byId(`known-${name}`).children].map((option) => ({value: option.value, note: option.label}));
 const different = (texts) => [...new Set(texts)].filter((text) => text !== undefined && text !== '').map((value) => ({value, note: ''}));
@@ -38,12 +45,52 @@ const VALUES = {
 const metadataFields = () => new Map(
   different(recordsBetween(0, LOOKED_AT).flatMap(({metadata}) => Object.keys(metadata ?? {}))).map(({value}) => [metadataField([value]), value]));
 
+/** The names of the metadata that are loaded, and those of the dictionary. */
+const namesOf = (part) => [...new Set([
+  ...metadataFields().keys(), ...(part.typed.startsWith('metadata.') ? termsFor(part).map(({value}) => metadataField([value])) : []),
+])];
+
 function metadataValues(field) {
   const name = metadataFields().get(field);
   return name === undefined ? [] : loaded(({metadata}) => {
     const value = metadata?.[name];
     return isText(value) ? exact(value) : undefined;
   });
+}
+
+const DICTIONARY = ['action', 'outcome', 'actor.type', 'subject.type'];
+
+/** The parameters of a question to the dictionary; null if it has no such terms. */
+function askedOf({field, typed}) {
+  const asked = field !== null ? DICTIONARY.includes(field) && [field, typed]
+    : /^metadata\.[^"]*$/.test(typed) ? ['metadata', typed.slice('metadata.'.length)] : typed.length > 1 && ['word', typed];
+  return asked ? new URLSearchParams({field: asked[0], prefix: asked[1].slice(0, 256), limit: SHOWN}).toString() : null;
+}
+
+const termsFor = (part) => (terms?.get(askedOf(part)) ?? []).map((value) => ({value, note: ''}));
+
+/** Asks the dictionary when the reader pauses, and shows what it has. */
+function askLater(part) {
+  clearTimeout(pause);
+  const asked = askedOf(part);
+  if (asked === null || terms === null || terms.has(asked)) {
+    return;
+  }
+  const text = box.value;
+  pause = setTimeout(async () => {
+    const own = terms;
+    try {
+      const {values} = await askJson(`${FEED}/suggestions?${asked}`);
+      own.size >= MAX_TERMS && own.clear();
+      own.set(asked, values);
+    } catch ({status}) {
+      // Without the dictionary, values are completed from what is loaded.
+      terms = status === 403 && own === terms ? null : terms;
+    }
+    if (own === terms && box.value === text && active < 0 && document.activeElement === box && !isClosed) {
+      show();
+    }
+  }, PAUSE_MS);
 }
 
 function recent() {
@@ -93,21 +140,27 @@ function partAt(text) {
 
 const folded = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
+const unlike = (values) => [...new Map(values.map((one) => [one.value, one])).values()];
+
 function offered(text) {
-  const {from, field, fieldAsTyped, typed} = partAt(text);
+  const part = partAt(text);
+  const {from, field, fieldAsTyped, typed} = part;
+  askLater(part);
   const begins = (candidate) => folded(candidate).startsWith(folded(typed));
   if (field !== null) {
     const values = field.startsWith('metadata.') ? metadataValues(fieldAsTyped) : VALUES[field]?.() ?? [];
-    return values.filter(({value, note}) => begins(value) || begins(note))
+    return unlike([...termsFor(part), ...values]).filter(({value, note}) => begins(value) || begins(note))
       .map(({value, note}) => ({from, text: value, note: note === value ? '' : note, insert: `${term(field, value).slice(field.length + 1)} `}));
   }
   const queries = recent().filter(([of, query]) => of === project && query !== text && query.startsWith(text))
     .map(([, query]) => ({from: 0, text: query, note: 'Recent', insert: query}));
   const fields = typed === '' && text !== '' ? [] : [
     ...LANGUAGE.filter(({field: name}) => name !== undefined && begins(name)).map(({field: name, means}) => ({from, text: `${name}:`, note: means, insert: `${name}:`})),
-    ...(typed === '' ? [] : [...metadataFields().keys()].filter(begins).map((name) => ({from, text: `${name}:`, note: 'Metadata', insert: `${name}:`}))),
+    ...(typed === '' ? [] : namesOf(part).filter(begins).map((name) => ({from, text: `${name}:`, note: 'Metadata', insert: `${name}:`}))),
   ];
-  return [...queries.slice(0, 5), ...fields];
+  const words = typed.startsWith('metadata.') ? [] : termsFor(part).filter(({value}) => value !== folded(typed))
+    .map(({value}) => ({from, text: value, note: 'Word', insert: `${term('q', value).slice(2)} `}));
+  return [...queries.slice(0, 5), ...fields, ...words];
 }
 
 // ---- The list ------------------------------------------------------------------------------------------------------
@@ -118,6 +171,7 @@ function show() {
     return;
   }
   offerValues();
+  isClosed = false;
   options = offered(box.value.slice(0, box.selectionStart)).slice(0, SHOWN);
   active = -1;
   list.replaceChildren(...options.map(({text, note}, i) => {
@@ -132,6 +186,8 @@ function show() {
 }
 
 function close() {
+  clearTimeout(pause);
+  isClosed = true;
   options = [];
   active = -1;
   list.hidden = true;
@@ -207,4 +263,7 @@ box.addEventListener('click', () => box.value === '' && show());
 box.addEventListener('blur', close);
 list.addEventListener('mousedown', (event) => event.preventDefault());
 byId('filters').addEventListener('submit', close);
-watch(['project', 'filters'], close);
+watch(['project', 'filters'], ({project: shown}) => {
+  close();
+  terms = shown === null ? new Map() : terms;
+});

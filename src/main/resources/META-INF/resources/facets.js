@@ -188,6 +188,7 @@ export async function suggest() {
   try {
     const {facets} = await askFor(parameters, signal);
     if (signal.aborted) {
+      offered = null;
       return;
     }
     for (const {field, values} of facets) {

@@ -55,7 +55,7 @@ export function timeText(text) {
   return parts === null ? text : `${parts.date} ${parts.time}${parts.fraction} ${parts.zone}`;
 }
 
-/** How far a clock may be ahead before a record is one of the future; `last:` reaches as far. */
+/** A record is of the future if its time is further ahead; `last:` reaches as far. */
 const AHEAD_MS = 60_000;
 
 /** Whether a record is of the future. Its recording counts in place of now if this browser's clock is behind. */

@@ -178,6 +178,7 @@ abstract class CallsOfTheContract {
             case "POST /v1/logs" -> new Call(method, path, "{\"resourceLogs\": []}", "");
             case "GET /v1/project-logs/statistics" ->
                 new Call(method, path + "?start=2026-01-01&end=2026-02-01&by=action", "", "");
+            case "GET /v1/project-logs/suggestions" -> new Call(method, path + "?field=action", "", "");
             case "GET /v1/project-logs/log/consistency" -> new Call(method, path + "?from=0&to=1", "", "");
             case "POST /v1/project-logs/{id}/redactions" ->
                 new Call(method, path, "{\"fields\": [\"message\"], \"reason\": \"a reason\"}", "");

@@ -118,6 +118,11 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
         project.request().get(LOGS + "?limit=2").then().statusCode(200).body("results", hasSize(2));
         project.request().get(LOGS + "?action=d&order=desc").then().body("results.sequence_id[0]", equalTo(7));
         project.request().get(LOGS + "/statistics").then().statusCode(200);
+        project.request()
+                .get(LOGS + "/suggestions?field=action&prefix=d")
+                .then()
+                .statusCode(200)
+                .body("field", equalTo("action"));
         project.request().get(LOGS + "/facets?q=created").then().statusCode(200).body("complete", equalTo(true));
         for (String format : new String[] {"ndjson", "csv", "cloudevents", "ocsf"}) {
             assertThat(project.request()

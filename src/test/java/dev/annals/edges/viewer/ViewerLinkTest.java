@@ -228,6 +228,7 @@ class ViewerLinkTest extends ProjectTest {
         for (String path : List.of(
                 LOGS + "?proof=6",
                 LOGS + "/statistics",
+                LOGS + "/suggestions?field=action",
                 LOGS + "/log",
                 LOGS + "/log/consistency?from=0&to=1",
                 LOGS + "/log/1/checkpoint",
@@ -269,6 +270,7 @@ class ViewerLinkTest extends ProjectTest {
                     .get(LOGS + "/statistics?start=2026-01-01&end=2026-02-01&by=action")
                     .then()
                     .statusCode(200);
+            with(link).get(LOGS + "/suggestions?field=metadata").then().statusCode(200);
             assertThat(with(link).get(LOGS + "/export").statusCode())
                     .as(capabilities)
                     .isEqualTo(capabilities.contains("export") ? 200 : 403);

@@ -103,7 +103,7 @@ class StreamStore {
         return caller.isLink() ? found.stream().filter(NamedStream::onlyPublic).toList() : found;
     }
 
-    private Uni<NamedStream> find(UUID projectId, String name) {
+    Uni<NamedStream> find(UUID projectId, String name) {
         return find(projectId, name, 1).map(found -> found.stream().findFirst().orElseThrow(StreamStore::notFound));
     }
 

@@ -3,6 +3,7 @@ package dev.annals.edges.delivery;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.BesideTheService;
+import dev.annals.access.actions.Catalogue;
 import dev.annals.core.feed.Cursor;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.AuditRecord.Party;
@@ -78,7 +79,7 @@ class SyslogSinkTest {
         OffsetDateTime time = OffsetDateTime.of(2026, 1, 2, 3, 4, 5, 6_000, ZoneOffset.UTC);
         AuditRecord record = new AuditRecord(
                 new UUID(1, sequenceId), text, party, party, "success", "10.0.0.1", text, time, false, metadata);
-        RecordEncoder.Format format = new SyslogMessage(stream, stream.format().of(stream.projectId()), maxBytes);
+        RecordEncoder.Format format = new SyslogMessage(stream, stream.format().of(stream.projectId(), Catalogue.NONE), maxBytes);
         try (RecordEncoder encoder = new RecordEncoder(format)) {
             return encoder.encode(new StoredRecord(record, sequenceId, time, "token:" + text), 0);
         }

@@ -79,7 +79,8 @@ class SyslogSinkTest {
         OffsetDateTime time = OffsetDateTime.of(2026, 1, 2, 3, 4, 5, 6_000, ZoneOffset.UTC);
         AuditRecord record = new AuditRecord(
                 new UUID(1, sequenceId), text, party, party, "success", "10.0.0.1", text, time, false, metadata);
-        RecordEncoder.Format format = new SyslogMessage(stream, stream.format().of(stream.projectId(), Catalogue.NONE), maxBytes);
+        RecordEncoder.Format format =
+                new SyslogMessage(stream, stream.format().of(stream.projectId(), Catalogue.NONE), maxBytes);
         try (RecordEncoder encoder = new RecordEncoder(format)) {
             return encoder.encode(new StoredRecord(record, sequenceId, time, "token:" + text), 0);
         }

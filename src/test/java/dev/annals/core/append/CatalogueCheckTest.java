@@ -183,7 +183,7 @@ class CatalogueCheckTest {
         append("/v1/logs", "application/json", """
                 {"resourceLogs": [{"scopeLogs": [{"logRecords": [%s, %s, %s]}]}]}
                 """.formatted(
-                        record.formatted("free"), record.formatted("unknown"), record.formatted("free")));
+                        record.formatted(1, "free"), record.formatted(2, "unknown"), record.formatted(3, "free")));
         assertThat(stored()).containsExactly("free", "free");
     }
 

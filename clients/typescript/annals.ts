@@ -1462,6 +1462,9 @@ export class AuditLog {
       // Clients that failed at the same time must not retry at the same time.
       const jittered = pause * (0.5 + Math.random() / 2);
       await this.#changed.until(() => signal.aborted, Math.min(Math.max(jittered, answer.pause ?? 0), longestPause));
+      if (signal.aborted) {
+        return answer;
+      }
       this.#counts.retries++;
     }
   }

@@ -122,6 +122,9 @@ final class Delivery implements Runnable {
             // Clients that failed together must not retry together.
             long jitter = ThreadLocalRandom.current().nextLong(pause.toMillis() / 2 + 1);
             pause(shorter(longer(pause.minusMillis(jitter), answer.pause), retries.longest));
+            if (stop.isDone()) {
+                return answer;
+            }
             pause = shorter(pause.multipliedBy(2), retries.longest);
             counters.retried();
         }

@@ -7,6 +7,8 @@
 The guarantee, the defaults and the spool's format are described in docs/clients.md.
 """
 
+from __future__ import annotations
+
 import base64
 import collections
 import collections.abc
@@ -34,6 +36,7 @@ import struct
 import threading
 import time
 import types
+import typing
 import urllib.parse
 import uuid
 import zlib
@@ -41,7 +44,7 @@ import zlib
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
     import msvcrt
 
 __all__ = ["AuditHandler", "AuditLog", "BufferFull", "Receipt", "RecordRefused"]
@@ -88,7 +91,7 @@ class BufferFull(Exception):
 class RecordRefused(Exception):
     """Raised by a receipt whose record will not be stored."""
 
-    def __init__(self, record_id, reason, record):
+    def __init__(self, record_id: str, reason: str, record: bytes) -> None:
         super().__init__(f"Record {record_id}: {reason}")
         self.id = record_id
         self.reason = reason
@@ -101,11 +104,11 @@ class Receipt:
     With a spool it is safe as soon as it is on disk, without one as soon as the service has stored it.
     """
 
-    def __init__(self, record_id, future):
+    def __init__(self, record_id: str, future: concurrent.futures.Future[None]) -> None:
         self.id = record_id
         self.future = future
 
-    def wait(self, timeout=None):
+    def wait(self, timeout: float | None = None) -> None:
         """Waits until the record is safe, or raises RecordRefused."""
         self.future.result(timeout)
 
@@ -553,7 +556,7 @@ def _pread(file, length, offset):
 class _Folder:
     """The folder of a spool. One process locks it, and only its user may read it."""
 
-    _in_use = set()
+    _in_use: set[str] = set()
 
     def __init__(self, path):
         if not os.path.isdir(path):
@@ -909,6 +912,7 @@ class _Endpoint:
         self._timeout = timeout
         self._context = context or ssl.create_default_context() if parts.scheme == "https" else None
         self._connection = None
+        self._connecting = concurrent.futures.Future()
         self._lock = threading.Lock()
         self._aborted = False
 
@@ -924,6 +928,7 @@ class _Endpoint:
                 self._cut()
 
     def _cut(self):
+        self._connecting.cancel()
         sock = self._connection.sock if self._connection else None
         if sock is not None:
             with contextlib.suppress(OSError):
@@ -942,7 +947,7 @@ class _Endpoint:
                    "Accept": "application/json, application/problem+json"}
         try:
             response, text = self._exchange(body, headers)
-        except (OSError, http.client.HTTPException, ValueError) as failure:
+        except (OSError, http.client.HTTPException, ValueError, concurrent.futures.CancelledError) as failure:
             self._drop()
             return "later", (f"There is no answer: {type(failure).__name__}: {failure}", None)
         return self._read(response, text, entries)
@@ -957,13 +962,14 @@ class _Endpoint:
                 self._connection = kind(
                     self._parts.hostname, self._parts.port, timeout=min(10, self._timeout), **more)
             connection = self._connection
+            self._connecting = concurrent.futures.Future()
         # A socket's timeout applies to each read. Only this timer limits the whole request.
         limit = threading.Timer(self._timeout, self._expire, (connection,))
         limit.daemon = True
         limit.start()
         try:
             if connection.sock is None:
-                connection.connect()
+                self._connect(connection, self._connecting)
                 connection.sock.settimeout(self._timeout)
             connection.request("POST", self._path, body, headers)
             response = connection.getresponse()
@@ -973,6 +979,25 @@ class _Endpoint:
             return response, text.decode("utf-8", "replace")
         finally:
             limit.cancel()
+
+    @staticmethod
+    def _connect(connection, connected):
+        # Nothing interrupts a look-up of a name or a handshake. Another thread waits for them, so that a close does not.
+        def connect():
+            failure = None
+            try:
+                connection.connect()
+            except Exception as cause:
+                failure = cause
+            if not connected.set_running_or_notify_cancel():
+                connection.close()
+            elif failure:
+                connected.set_exception(failure)
+            else:
+                connected.set_result(None)
+
+        threading.Thread(target=connect, name="annals-connector", daemon=True).start()
+        connected.result()
 
     def _drop(self):
         with self._lock:
@@ -1026,13 +1051,16 @@ class AuditLog:
     Any thread may append. A child process made by fork must open its own AuditLog.
     """
 
-    def __init__(self, url, token, *, spool=None, spool_bytes=1 << 30, segment_bytes=16 << 20, force=True,
-                 buffer_records=10_000, buffer_bytes=32 << 20, append_timeout=30, batch_records=1_000, batch_bytes=900_000,
-                 request_timeout=60, first_pause=0.1, longest_pause=30, give_up_after=None, on_refusal=None,
-                 ssl_context=None):
+    def __init__(self, url: str, token: str | typing.Callable[[], str], *, spool: str | os.PathLike[str] | None = None,
+                 spool_bytes: int = 1 << 30, segment_bytes: int = 16 << 20, force: bool = True, buffer_records: int = 10_000,
+                 buffer_bytes: int = 32 << 20, append_timeout: float = 30, batch_records: int = 1_000,
+                 batch_bytes: int = 900_000, request_timeout: float = 60, first_pause: float = 0.1,
+                 longest_pause: float = 30, give_up_after: float | None = None,
+                 on_refusal: typing.Callable[[RecordRefused], object] | None = None,
+                 ssl_context: ssl.SSLContext | None = None) -> None:
         self._endpoint = _Endpoint(url, token, request_timeout, ssl_context)
         self._changed = threading.Condition()
-        self._buffer = collections.deque()
+        self._buffer: collections.deque[_Entry] = collections.deque()
         self._buffer_records = buffer_records
         self._buffer_limit = max(buffer_bytes, 1 << 19)
         self._buffer_bytes = 0
@@ -1048,7 +1076,7 @@ class AuditLog:
         self._pid = os.getpid()
         self._closed = False
         self._closing = threading.Lock()
-        self._settled = None
+        self._settled: bool | None = None
         self._stop = threading.Event()
         self._batch = min(batch_records, 1_000), min(batch_bytes, 16_000_000)
         self._spool = None
@@ -1062,8 +1090,9 @@ class AuditLog:
         for thread in self._threads:
             thread.start()
 
-    def append(self, action, *, id=None, timestamp=None, actor=None, subject=None, outcome=None, ip_address=None,
-               message=None, metadata=None, number=None):
+    def append(self, action: object, *, id: str | uuid.UUID | None = None, timestamp: object = None,
+               actor: object = None, subject: object = None, outcome: object = None, ip_address: object = None,
+               message: object = None, metadata: object = None, number: object = None) -> Receipt:
         """Takes a record and returns its receipt. While the buffer is full, it waits up to append_timeout.
 
         Raises BufferFull if the buffer stays full, ValueError for an id that is no UUID. The service accepts any other value:
@@ -1092,31 +1121,32 @@ class AuditLog:
     def _has_room(self, entry):
         return len(self._buffer) < self._buffer_records and self._buffer_bytes + entry.size() <= self._buffer_limit
 
-    def flush(self, timeout):
+    def flush(self, timeout: float) -> bool:
         """Waits until all records appended before this call are stored or refused; False if the timeout ends first."""
         end = time.monotonic() + timeout
         with self._changed:
             target = self._counts["appended"]
             if not self._changed.wait_for(lambda: self._removed >= target or self._stop.is_set(), timeout):
                 return False
-            if self._spool is None or self._removed < target:
+            spool = self._spool
+            if spool is None or self._removed < target:
                 return self._removed >= target
-            place = self._spool.end()
-            self._changed.wait_for(
-                lambda: self._spool.is_behind(place) or self._stop.is_set(), max(0, end - time.monotonic()))
-            return self._spool.is_behind(place)
+            place = spool.end()
+            self._changed.wait_for(lambda: spool.is_behind(place) or self._stop.is_set(), max(0, end - time.monotonic()))
+            return spool.is_behind(place)
 
-    def metrics(self):
+    def metrics(self) -> dict[str, int | str]:
         """The counters of this client."""
         with self._changed:
             return {**self._counts, "buffered_records": len(self._buffer), "buffered_bytes": self._buffer_bytes,
                     "spool_bytes": self._spool.bytes() if self._spool else 0, "last_failure": self._last_failure}
 
-    def close(self, timeout=30):
+    def close(self, timeout: float = 30) -> bool:
         """Takes no more records and waits until the records taken are stored or refused; False if the timeout ends first.
 
-        Records that are not stored then stay in the spool for the next client; without a spool, on_refusal gets them. Further
-        calls wait for the first one and return its result.
+        It returns then, once all is on disk, also while a name server or the service does not answer: the spool keeps the rest
+        for the next client. Without a spool, on_refusal gets the rest. Further calls wait for the first one and return its
+        result.
         """
         with self._closing:
             if self._settled is None:
@@ -1146,10 +1176,10 @@ class AuditLog:
             self._spool.close()
         return settled
 
-    def __enter__(self):
+    def __enter__(self) -> AuditLog:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _take(self):
@@ -1301,16 +1331,17 @@ class AuditHandler(logging.Handler):
     application closes the audit log.
     """
 
-    def __init__(self, log, level=logging.NOTSET, *, flush_timeout=10):
+    def __init__(self, log: AuditLog, level: int | str = logging.NOTSET, *, flush_timeout: float = 10) -> None:
         super().__init__(level)
         self._audit_log = log
         self._flush_timeout = flush_timeout
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         if not hasattr(record, "audit"):
             return
         try:
-            fields = {"action": "log", "timestamp": datetime.datetime.fromtimestamp(record.created, datetime.timezone.utc)}
+            fields: dict[str, typing.Any] = {
+                "action": "log", "timestamp": datetime.datetime.fromtimestamp(record.created, datetime.timezone.utc)}
             try:
                 fields["message"] = record.getMessage()
             except Exception:  # The arguments do not fit the format.
@@ -1325,7 +1356,7 @@ class AuditHandler(logging.Handler):
         except Exception as failure:  # The log call must not fail, and the application has to learn of the fault.
             _LOG.error("The record of a line of %s was not taken: %s: %s", record.name, type(failure).__name__, failure)
 
-    def flush(self):
+    def flush(self) -> None:
         """Waits until the records are sent. Records not sent by then stay in the spool or in the audit log's buffer."""
         if not self._audit_log._closed and not self._audit_log.flush(self._flush_timeout):
             _LOG.error("Records of log lines are not sent yet: %s", self._audit_log.metrics())

@@ -41,6 +41,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -301,6 +302,35 @@ class WriterAnswersTest {
         assertThat(client.exitValue()).isZero();
         assertThat(stored).isEqualTo(given);
         assertThat(folder.resolve(spool)).isDirectoryNotContaining("glob:**.spool");
+    }
+
+    /** Nothing interrupts a look-up of a name: its thread is left behind. */
+    @Test
+    void closeOfThePythonClientReturnsOnceAllIsOnDisk() throws Exception {
+        String source = """
+                import annals, socket, sys, threading
+                asked = threading.Event()
+                def no_answer(*_, **__):
+                    asked.set()
+                    threading.Event().wait()
+                socket.getaddrinfo = no_answer
+                log = annals.AuditLog("http://audit.invalid", "token", spool=sys.argv[1])
+                log.append("first")
+                asked.wait()
+                log.append("second")
+                sys.exit(0 if log.close(0) else 3)
+                """;
+        SdkProgram program = SdkProgram.writer("python", source, "unanswered");
+        List<String> command = new ArrayList<>(program.command());
+        command.add(folder.resolve("spool").toString());
+        ProcessBuilder process = new ProcessBuilder(command).inheritIO();
+        process.environment().put("PYTHONPATH", program.importsFrom().toString());
+        client = process.start();
+
+        assertThat(client.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(client.exitValue()).isEqualTo(3);
+        assertThat(Files.readString(folder.resolve("spool/00000000000000000001.spool"), ISO_8859_1))
+                .contains("\"action\":\"first\"", "\"action\":\"second\"");
     }
 
     /** Neither an end in the middle of a request nor one in order may take anything from the spool that is not stored. */

@@ -250,7 +250,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
     /** The writing client's jar. The first call builds it. */
     static synchronized Path writerJar() throws Exception {
         if (PREPARED.add("writer")) {
-            run(WRITER, maven(), "--batch-mode", "--quiet", "package");
+            run(WRITER, maven(), "--batch-mode", "--quiet", "-Dmaven.javadoc.skip", "package");
         }
         try (Stream<Path> files = Files.list(WRITER.resolve("target"))) {
             return files.filter(

@@ -55,7 +55,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
     private static final int WIDEST_V4 = 8;
     private static final int WIDEST_V6 = 32;
 
-    /** How a term matches a key's value; numbered for {@code search_blocks.sql}. */
+    /** The terms that a key stands for, with the number of {@code search_blocks.sql}. */
     private enum Kind {
         WHOLE(0),
         BEGINNING(1),

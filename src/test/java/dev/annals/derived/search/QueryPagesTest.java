@@ -157,6 +157,34 @@ class QueryPagesTest {
         }
     }
 
+    /** Each pattern has terms of its own; together they stay below the limits of a statement's time. */
+    @Test
+    void manyPatternsAtOnceAreAnswered() throws SQLException, QueryException {
+        UUID project = log.insertProject();
+        log.insertAsWriter(project, "'hay', 'w' || chr(97 + n % 26) || chr(97 + n / 26 % 26) || 'tail'", 3_000);
+        SearchIndex index = new SearchIndex(pool, new Limits(1_200));
+        FeedReader reader = new DatabaseReader(pool, index);
+        new TestProjector(pool, List.of(index), 10_000).catchUp();
+        for (String pattern :
+                List.of("w%s*", "*w%s*", "message:*%stai*", "action:*%shay*", "metadata.\"a%%_\\\\\".x:%s*")) {
+            for (String between : List.of(" ", " OR ")) {
+                StringBuilder text = new StringBuilder();
+                for (int i = 0; i < 30; i++) {
+                    text.append(i == 0 ? "" : between).append(pattern.formatted("a" + (char) ('a' + i % 26)));
+                }
+                Query query = parse(text.toString());
+                List<Long> found = FilteredPages.walk(reader, project, Order.DESCENDING, 200, Filter.NONE.and(query));
+                Collections.reverse(found);
+                assertThat(found)
+                        .as(text.toString())
+                        .isEqualTo(FilteredPages.everyRecord(reader, project).stream()
+                                .filter(stored -> RandomQueries.matches(query, stored))
+                                .map(StoredRecord::sequenceId)
+                                .toList());
+            }
+        }
+    }
+
     @Test
     void aPageTellsWhatItSearchedAndHowFarTheIndexIs() throws SQLException, QueryException {
         UUID project = log.insertProject();

@@ -81,7 +81,7 @@ class SuggestionsTest extends ProjectTest {
                 "action&prefix=%00"
             })
     void whatCannotBeSuggestedIsRefused(String query) {
-        project.request()
+        project.wrongRequest()
                 .get(SUGGESTIONS + query)
                 .then()
                 .statusCode(400)
@@ -90,7 +90,7 @@ class SuggestionsTest extends ProjectTest {
 
     @Test
     void aPrefixIsBounded() {
-        project.request()
+        project.wrongRequest()
                 .get(SUGGESTIONS + "word&prefix=" + URLEncoder.encode("é".repeat(257), StandardCharsets.UTF_8))
                 .then()
                 .statusCode(400)

@@ -68,8 +68,7 @@ class InvestigatorBoxTest extends BrowserTest {
             assertThat(page.locator("#progress"))
                     .containsText("No records match these filters. Every field of all records");
         } else {
-            assertThat(page.locator("#loaded"))
-                    .containsText(String.format(Locale.ROOT, " to #%,d", expected.get(0)));
+            assertThat(page.locator("#loaded")).containsText(String.format(Locale.ROOT, " to #%,d", expected.get(0)));
         }
         Locator number = page.locator("#histogram-text");
         assertThat(number).containsText(Pattern.compile("[0-9] record"));

@@ -48,7 +48,9 @@ async function readWanted() {
   wanted.clear();
   await readNames(some);
   for (const element of document.querySelectorAll('[data-recorder]')) {
-    element.textContent = line(nameOf(element.dataset.recorder));
+    const {recorder} = element.dataset;
+    element.textContent = line(nameOf(recorder));
+    element.toggleAttribute('data-named', nameOf(recorder) !== recorder);
   }
 }
 
@@ -58,5 +60,5 @@ export function recorderName(recorder) {
     wanted.size === 0 && setTimeout(readWanted, GATHER_MS);
     wanted.add(recorder);
   }
-  return make('bdi', {'data-recorder': recorder, title: line(recorder)}, line(nameOf(recorder)));
+  return make('bdi', {'data-recorder': recorder, title: line(recorder), ...(known.get(recorder) && {'data-named': ''})}, line(nameOf(recorder)));
 }

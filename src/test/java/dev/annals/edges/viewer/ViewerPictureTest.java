@@ -24,6 +24,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.UUID;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -71,7 +72,14 @@ class ViewerPictureTest {
 
     @Test
     void draw() throws Exception {
-        AuditLogFixture.Project project = log.newProject();
+        String id = log.newProject().id().toString();
+        String token = given().auth()
+                .oauth2(AuditLogFixture.ADMIN_TOKEN)
+                .contentType("application/json")
+                .body("{\"scopes\": [\"read\", \"write\"], \"description\": \"Shop backend\"}")
+                .post("/v1/projects/" + id + "/tokens")
+                .path("token");
+        AuditLogFixture.Project project = new AuditLogFixture.Project(UUID.fromString(id), token);
         given().auth()
                 .oauth2(AuditLogFixture.ADMIN_TOKEN)
                 .contentType("application/json")

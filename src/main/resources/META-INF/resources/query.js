@@ -22,6 +22,7 @@ export const LANGUAGE = [
   {field: 'recorded_by', write: 'recorded_by:role:app', means: 'written by this token, identity or role'},
   {field: 'id', write: 'id:019a9d5e-7c1a-7b52-9e0d-3f6a1c2b4d5e', means: 'the record with this id'},
   {write: 'metadata.request_id:7f3a', means: 'this value in the metadata; nested: metadata.a.b'},
+  {write: 'metadata.amount:>400', means: 'a larger number, or a later time, in the metadata; also >=, <, <='},
   {field: 'last', write: 'last:24h', means: 'the time before now: s, m, h, d, w'},
   {field: 'occurred_at', write: 'occurred_at:2026-01-01..2026-02-01', means: 'from the first time to before the second; or one day'},
   {field: 'recorded_at', write: 'recorded_at:2026-01-31', means: 'stored then'},

@@ -211,6 +211,27 @@ language sql immutable parallel safe
 return case when strpos(metadata::text, '\') = 0 then metadata::text
   else regexp_replace(metadata::text, '\\(u[0-9a-f]{4}|.)', ' ', 'g') end;
 
+-- A value of metadata as a number: a JSON number, or a text that is one without an exponent. Null for others.
+create or replace function annals.number_of(value jsonb) returns numeric
+language sql immutable parallel safe
+return case jsonb_typeof(value)
+  when 'number' then value::numeric
+  when 'string' then
+    case when (value #>> '{}') collate "C" ~ '^-?[0-9]{1,30}(\.[0-9]{1,30})?$' then (value #>> '{}')::numeric end
+end;
+
+-- A value of metadata as a time: a date, or a time by RFC 3339, in UTC without an offset. Null for others.
+create or replace function annals.time_of(value jsonb) returns timestamptz
+language sql stable parallel safe
+return case when jsonb_typeof(value) = 'string' and (value #>> '{}') collate "C" ~
+    ('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])'
+    '([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?([Zz]|[+-](0[0-9]|1[0-5]):[0-5][0-9])?)?$')
+  then case when left(value #>> '{}', 4) <> '0000' and substr(value #>> '{}', 9, 2)::integer
+      <= extract(day from make_date(left(value #>> '{}', 4)::integer, substr(value #>> '{}', 6, 2)::integer, 1)
+        + interval '1 month' - interval '1 day')
+    then ((value #>> '{}') || case when (value #>> '{}') ~ '([Zz]|[+-][0-9]{2}:[0-9]{2})$' then '' else 'Z' end)::timestamptz end
+end;
+
 -- All that a person sees of a record, but for its times, its id and its number. The character between two fields is a word of its own,
 -- so that no phrase is found across them.
 create or replace function annals.record_text(r annals.audit_record) returns text

@@ -181,6 +181,8 @@ public record Filter(
                 return value(value);
             } else if (query instanceof Query.Metadata metadata) {
                 return metadata(metadata);
+            } else if (query instanceof Query.Compared compared) {
+                return compared(compared);
             } else if (query instanceof Query.Within within) {
                 return within(within.of());
             } else if (query instanceof Query.Network network) {
@@ -278,6 +280,13 @@ public record Filter(
                             "annals.fold(" + term(metadata.value()) + ")",
                             metadata.prefix())
                     + ")";
+        }
+
+        private String compared(Query.Compared compared) {
+            return "exists (select from " + elements(compared.path()) + " where coalesce("
+                    + (compared.isTime() ? "annals.time_of" : "annals.number_of") + "(element.value) "
+                    + compared.operator() + " " + term(compared.value())
+                    + (compared.isTime() ? "::timestamptz" : "::numeric") + ", false))";
         }
 
         /** The value at a path, or the elements of the list there. */

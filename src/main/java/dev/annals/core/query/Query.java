@@ -114,10 +114,9 @@ public sealed interface Query {
     }
 
     /**
-     * The metadata has this value at a path, or a list with this value.
+     * The metadata has this value at a path, or a list with this value. Numbers, {@code true} and {@code false} are compared as they are
+     * written.
      *
-     * The metadata has this value at a path, or a list with this value. Numbers, {@code true} and
-     * {@code false} are compared as they are written.
      * @param path names of members, or numbers of elements, from the outermost
      * @param prefix as in {@link Value}
      */
@@ -130,6 +129,26 @@ public sealed interface Query {
         @Override
         public String toString() {
             return pathText(path) + text(value, prefix);
+        }
+    }
+
+    /**
+     * The metadata has a number or a time at a path, or in a list there, that compares so. A text may be either, by {@code
+     * annals.number_of()} and {@code annals.time_of()} of the schema.
+     *
+     * @param path as in {@link Metadata}
+     * @param operator {@code >}, {@code >=}, {@code <} or {@code <=}
+     * @param value a number without an exponent, or a time as {@link Timestamps} writes it
+     */
+    record Compared(List<String> path, String operator, String value, boolean isTime) implements Query {
+
+        public Compared {
+            path = List.copyOf(path);
+        }
+
+        @Override
+        public String toString() {
+            return pathText(path) + operator + value;
         }
     }
 

@@ -7,6 +7,7 @@ import java.io.Serial;
 import java.text.Normalizer;
 import java.time.Duration;
 import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -53,9 +54,14 @@ public final class QueryParser {
     /** A text between two stars; the parts of a token of several stars are words. */
     private static final Pattern WITHIN = Pattern.compile("\\*([^*]+)\\*");
 
+    private static final Pattern COMPARISON = Pattern.compile("[<>]");
+    private static final Pattern NUMBER = Pattern.compile("-?[0-9]{1,30}(\\.[0-9]{1,30})?");
+
     private static final int FEWEST_WITHIN = 3;
 
     private static final int LAST_YEAR = 9999;
+    private static final OffsetDateTime LAST_MOMENT =
+            OffsetDateTime.of(LAST_YEAR, 12, 31, 23, 59, 59, 999_999_000, ZoneOffset.UTC);
 
     private final String text;
     private final @Nullable OffsetDateTime now;
@@ -353,9 +359,34 @@ public final class QueryParser {
             path.add(name);
             at++;
             if (next == ':') {
-                return values((first, value, prefix, quoted) -> new Query.Metadata(path, value, prefix));
+                return values((first, value, prefix, quoted) ->
+                        COMPARISON.matcher(value).lookingAt() && !quoted
+                                ? compared(path, first, value, prefix)
+                                : new Query.Metadata(path, value, prefix));
             }
         }
+    }
+
+    /** A date, a minute or a second is all of it: after a day is from the next one on. */
+    private Query compared(List<String> path, int from, String value, boolean prefix) throws QueryException {
+        String operator = value.substring(0, value.startsWith("=", 1) ? 2 : 1);
+        String limit = value.substring(operator.length());
+        if (NUMBER.matcher(limit).matches() && !prefix) {
+            return new Query.Compared(path, operator, limit, false);
+        }
+        OffsetDateTime start = prefix ? null : Timestamps.parseInput(limit);
+        if (start == null) {
+            throw wrong(
+                    from,
+                    "this compares with no number and no time, expected one such as " + operator + "400 or " + operator
+                            + "2026-01-31; or quotes around all of it");
+        }
+        if (operator.equals("<") || operator.equals(">=")) {
+            return new Query.Compared(path, operator, Timestamps.format(start), true);
+        }
+        OffsetDateTime end = end(start, limit);
+        String ofPeriod = end == null ? operator : operator.equals(">") ? ">=" : "<";
+        return new Query.Compared(path, ofPeriod, Timestamps.format(end == null ? LAST_MOMENT : end), true);
     }
 
     private static boolean isInName(char c) {

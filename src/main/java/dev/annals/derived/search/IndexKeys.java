@@ -163,6 +163,8 @@ record IndexKeys(List<Set<Key>> alternatives) {
             return value(value);
         } else if (query instanceof Query.Metadata metadata) {
             return metadata(metadata.value(), metadata.prefix());
+        } else if (query instanceof Query.Compared compared) {
+            return names(compared.path());
         } else if (query instanceof Query.Within within) {
             return within(within.of());
         } else if (query instanceof Query.Network network) {
@@ -186,6 +188,15 @@ record IndexKeys(List<Set<Key>> alternatives) {
         boolean isEscaped =
                 value.startsWith("{") || value.startsWith("[") || value.chars().anyMatch(c -> c < ' ');
         return isEscaped ? ANYTHING : words(value, prefix);
+    }
+
+    /** The words of names in the metadata. A number may be the place in a list. */
+    private static List<Set<Key>> names(List<String> path) {
+        Set<Key> keys = new LinkedHashSet<>();
+        path.stream()
+                .filter(name -> name.chars().anyMatch(c -> c < '0' || c > '9'))
+                .forEach(name -> metadata(name, false).forEach(keys::addAll));
+        return List.of(keys);
     }
 
     private static List<Set<Key>> within(Query query) {

@@ -36,7 +36,8 @@ public record FeedClient(AuditLogFixture.Project project) {
         private record Body(
                 List<Map<String, Object>> results,
                 @Nullable String next,
-                @JsonProperty("poll_more") String pollMore) {}
+                @JsonProperty("poll_more") String pollMore,
+                @Nullable Object search) {}
 
         public List<Long> sequenceIds() {
             return records.stream()

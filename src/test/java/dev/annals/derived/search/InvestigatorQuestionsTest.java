@@ -34,8 +34,12 @@ import org.junit.jupiter.api.TestFactory;
 public class InvestigatorQuestionsTest {
 
     private static final int RECORDS = 5_000;
-    private static final List<String> NOTHING =
-            List.of("nobody", "*ппa*", "ip:10.1.0.0/16", "*" + session(77).substring(3, 9) + "*");
+    private static final List<String> NOTHING = List.of(
+            "nobody",
+            "metadata.session:>1000 OR metadata.amount:>1000",
+            "*ппa*",
+            "ip:10.1.0.0/16",
+            "*" + session(77).substring(3, 9) + "*");
 
     private final SqlFixture log = SqlFixture.ofTheSchemaAlone();
     private final Pool pool = new PoolFixture(log.database(), Map.of()).open(4);
@@ -124,6 +128,11 @@ public class InvestigatorQuestionsTest {
         all.put("req-77", metadata("\"req-77\""));
         all.put("metadata.request_id:req-77", metadata("\"req-77\""));
         all.put("metadata.amount:42", metadata("\"amount\": 42,").or(metadata("\"amount\":42,")));
+        all.put("metadata.amount:>497", metadata("\"amount\": 498,").or(metadata("\"amount\": 499,")));
+        all.put("metadata.amount:>=498", metadata("\"amount\": 498,").or(metadata("\"amount\": 499,")));
+        all.put("metadata.amount:<1", metadata("\"amount\": 0,"));
+        all.put("metadata.amount:>6 metadata.amount:<=7.0", metadata("\"amount\": 7,"));
+        all.put("metadata.session:>1000 OR metadata.amount:>1000", record -> false);
         all.put("pro denied", metadata("\"pro\"").and(outcome("denied")));
         all.put("metadata.changes.plan:pro", metadata("\"pro\""));
         all.put("mozilla request_id", record -> true);

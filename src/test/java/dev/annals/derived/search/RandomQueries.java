@@ -14,6 +14,7 @@ import java.net.UnknownHostException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.text.Normalizer;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -146,8 +147,8 @@ public final class RandomQueries {
                                         ? found(stored.record().metadata(), metadata.path())
                                         : everyText(stored);
         return texts.flatMap(text -> Arrays.stream(text.split("[^\\p{L}\\p{N}]+")))
-                .map(word -> word.toLowerCase(Locale.ROOT))
-                .anyMatch(word -> word.contains(part)
+                .map(word -> plain(word.toLowerCase(Locale.ROOT)))
+                .anyMatch(word -> word.contains(plain(part))
                         && !List.of("4f3a9b21", "volume2024").contains(word));
     }
 
@@ -223,13 +224,18 @@ public final class RandomQueries {
         for (int from = 0; from + wanted.size() <= words.size(); from++) {
             boolean all = true;
             for (int i = 0; i < wanted.size(); i++) {
-                all &= is(words.get(from + i), wanted.get(i), prefix && i == wanted.size() - 1);
+                all &= is(plain(words.get(from + i)), plain(wanted.get(i)), prefix && i == wanted.size() - 1);
             }
             if (all) {
                 return true;
             }
         }
         return false;
+    }
+
+    /** Accents do not count in words. */
+    private static String plain(String word) {
+        return Normalizer.normalize(word, Normalizer.Form.NFD).replaceAll("[\\u0300-\\u036f]", "");
     }
 
     private static Stream<String> texts(Field field, StoredRecord stored) {

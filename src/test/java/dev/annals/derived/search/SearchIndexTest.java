@@ -228,10 +228,12 @@ class SearchIndexTest {
                         "core/feed/scan_feed: '" + project + "', -1, null, '{null}', '{null}', 200" + none,
                         "core/feed/scan_feed narrowed: '" + project + "', 1, 150000, '{150000}', '{155000}', 200"
                                 + terms,
-                        "derived/facets/count_facets: '" + project + "', '{145000}', '{150000}', 'hour', 7" + filters,
-                        "derived/facets/count_facets narrowed: '" + project + "', '{145000}', '{150000}', 'hour', 7"
-                                + terms,
-                        "derived/facets/read_facets: '" + project + "', '{150000}', '{1}', '{7}', '{1}', 7",
+                        "derived/facets/count_facets: '" + project
+                                + "', '{145000}', '{150000}', 'hour', 7, null, null, null, null" + filters,
+                        "derived/facets/count_facets narrowed: '" + project
+                                + "', '{145000}', '{150000}', 'hour', 7, null, null, null, null" + terms,
+                        "derived/facets/read_facets: '" + project
+                                + "', '{150000}', '{1}', '{7}', '{1}', 7, null, null, null, null",
                         "derived/search/search_blocks: 8, 256" + keys + ", '" + project + "', 1, 1",
                         "derived/search/search_blocks: 8, 256" + keys + ", '" + project + "', -1, null",
                         "derived/search/search_blocks_by_time: 8, 256, '2030-01-01', null, '" + project + "', 1, 1",
@@ -282,8 +284,10 @@ class SearchIndexTest {
         String filters = "timestamptz, timestamptz, text, text, text, text, text, text, text, text, text, text[])";
         return switch (name) {
             case "scan_feed.sql" -> " (uuid, integer, bigint, bigint[], bigint[], integer, " + filters;
-            case "count_facets.sql" -> " (uuid, bigint[], bigint[], text, bigint, " + filters;
-            case "read_facets.sql" -> " (uuid, bigint[], integer[], bigint[], integer[], bigint)";
+            case "count_facets.sql" ->
+                " (uuid, bigint[], bigint[], text, bigint, text[], text[], text[], text[], " + filters;
+            case "read_facets.sql" ->
+                " (uuid, bigint[], integer[], bigint[], integer[], bigint, text[], text[], text[], text[])";
             case "search_blocks.sql" ->
                 " (integer, integer, timestamptz, timestamptz, integer[], integer[], integer[], text[], integer, uuid, integer, bigint)";
             case "search_blocks_by_time.sql" -> " (integer, integer, timestamptz, timestamptz, uuid, integer, bigint)";

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.derived.proof.MasterKey;
 import dev.annals.kernel.database.DatabaseCheck;
 import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.http.Timestamps;
 import dev.annals.proof.VerifierKey;
 import java.io.IOException;
 import java.io.InputStream;
@@ -19,7 +20,6 @@ import java.sql.Statement;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -410,7 +410,8 @@ final class Examination {
     }
 
     private void clocks() {
-        Instant database = OffsetDateTime.parse(text("now")).toInstant();
+        Instant database =
+                Objects.requireNonNull(Timestamps.parseInput(text("now"))).toInstant();
         Duration ofDatabase = distance(database, database, asked, answered);
         Duration ofService = service.date()
                 .map(date -> distance(date, date.plusSeconds(1), service.asked(), service.answered()))

@@ -20,7 +20,9 @@ class EveryAdministrativeCallIsAnEventTest {
             from unnest(?::text[], ?::text[]) as call (action, id)
             left join (
               select action, case action when 'annals.token.rotate' then metadata #>> '{issued,id}' else subject_id end as id
-              from annals.feed where project_id = annals.administration()) as event using (action, id)
+              from annals.feed where project_id = annals.administration()
+              -- What is set again has another event.
+              and (action not like '%.set' or coalesce(metadata -> 'before', 'null') = 'null')) as event using (action, id)
             -- Some tests have a database of their own.
             where call.id in (
               select id::text from annals.project union all select id::text from annals.access_token

@@ -1,5 +1,6 @@
 // One record in full: each value with its actions, and links to the records around it.
 
+import {meaningOf} from './actions.js';
 import {changesOf, changesTable} from './changes.js';
 import {button, byId, exact, icon, line, long, make, paintJson} from './text.js';
 import {MAX_QUERY, hasWords, metadataField, term, withTerm} from './query.js';
@@ -135,7 +136,9 @@ export function recordView(record, {filters, go, around, link, paintMessage}) {
       ...sameAs.map(([label, like]) => make('a', {href: around(like, record)}, label))),
     make('dl', {},
       ...time('Time', record.timestamp, 'occurred_at'),
-      ...field('Action', {text: record.action, filter: 'action', field: 'action'}),
+      ...field('Action', {text: record.action, filter: 'action', field: 'action',
+        shown: make('span', {}, long(record.action), ' ', meaningOf(record.action))}),
+      ...field('Catalogue', {text: record.misfit && `${record.misfit.pointer} ${record.misfit.detail}`}),
       ...field('Outcome', {text: record.outcome, filter: 'outcome', field: 'outcome'}),
       ...party('Actor', 'actor', record.actor),
       ...party('Subject', 'subject', record.subject),

@@ -235,7 +235,8 @@ export function highlighted(text) {
 
 const CELLS = {
   time: timeCell,
-  action: (record) => cell('action', value(record.action), markOf(record)),
+  action: (record) => cell('action', value(record.action), ...(record.misfit
+    ? [' ', make('span', {class: 'badge other', title: line(`${record.misfit.pointer} ${record.misfit.detail}`)}, 'misfit')] : []), markOf(record)),
   actor: (record) => cell('actor', valueOrMark(partyText(record.actor), record, 'actor.')),
   subject: subjectCell,
   outcome: ({outcome}) => cell('outcome', ...(outcome ? [value(outcome, `badge ${outcomeKind(outcome)}`)] : [])),

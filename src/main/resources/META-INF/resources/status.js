@@ -65,7 +65,9 @@ function nothingFound() {
   const upTo = searched === null ? '' : ` up to ${number(searched.through)}`;
   const span = [start && `from ${timeText(start)}`, end && `until ${timeText(end)}`].filter(Boolean).join(' ');
   const of = last ? `the records of the ${lastText(last).toLowerCase()}` : span ? `the records ${line(span)}` : 'all records';
-  return `No records match these filters. Every field of ${of}${upTo} was searched.`;
+  // The service finds a part of a word anywhere, but not in ids.
+  const within = /\*[^\s*"]+\*/.test(state.filters.q ?? '') ? ' An id is found as a whole or by its beginning alone.' : '';
+  return `No records match these filters. Every field of ${of}${upTo} was searched.${within}`;
 }
 
 /** The widest next step of a search without a match: its text and its filters. Null if nothing is left to leave out. */

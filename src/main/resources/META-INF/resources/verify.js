@@ -225,6 +225,8 @@ function showRecord(place, state, text, ...more) {
 function appearance(record, without = []) {
   const members = parse(JSON.stringify(record));
   members.delete('redacted');
+  // The service adds it to pages. It is no part of the record.
+  members.delete('misfit');
   for (const name of without) {
     const [party, part] = name.split('.');
     part === undefined ? members.delete(party) : members.get(party)?.delete?.(part);

@@ -11,8 +11,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   if tg_op = 'UPDATE' then
-    if new.deleted_at is not null and old.deleted_at is null then
-      execute format('drop sequence if exists %s', annals.native_sequence_name(new.id));
+    if new.deleted_at is not null and old.deleted_at is null and to_regclass(annals.native_sequence_name(new.id)) is not null then
+      execute format('drop sequence %s', annals.native_sequence_name(new.id));
     end if;
     return null;
   end if;

@@ -39,6 +39,7 @@ public class ViewerRoutes {
             "index.html",
             "viewer.css",
             "icon.svg",
+            "actions.js",
             "address.js",
             "admin.css",
             "admin.html",

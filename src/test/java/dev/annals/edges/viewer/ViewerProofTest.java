@@ -1,6 +1,7 @@
 package dev.annals.edges.viewer;
 
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.APIResponse;
@@ -84,6 +85,35 @@ class ViewerProofTest extends BrowserTest {
             assertThat(page.locator("#proof-state")).hasText("Not verified");
         }
         log.checkFeed(project.id());
+    }
+
+    @Test
+    void aRecordThatDoesNotFitTheCatalogueIsMarkedAndProved() throws Exception {
+        Project project = log.newProject();
+        given().header("Authorization", "Bearer " + AuditLogFixture.ADMIN_TOKEN)
+                .contentType("application/json")
+                .body(
+                        "{\"unknown_actions\": \"mark\", \"actions\": [{\"name\": \"login\", \"title\": \"Sign-in <b>\"}]}")
+                .put("/v1/projects/" + project.id() + "/actions")
+                .then()
+                .statusCode(200);
+        append(project, RECORD, "{\"action\": \"login\"}");
+        try (Guarded guarded = open()) {
+            Page page = guarded.page;
+            signIn(page, project);
+            page.locator("#proof-state").click();
+            takeOver(page);
+            openNewest(page);
+            assertThat(page.locator("#detail-body .meaning")).hasText("Sign-in <b>");
+            assertThat(row(page, 2).locator(".badge")).hasCount(0);
+            assertThat(row(page, 1).locator(".badge")).hasText("misfit");
+            assertThat(mark(page, 1)).hasAttribute("aria-label", "Proved at size 2");
+            page.keyboard().press("j");
+            assertThat(proof(page)).hasText("Proved at size 2");
+            assertThat(page.locator("#detail-body"))
+                    .containsText("/action is not in the project's catalogue of actions");
+            checkAccess(page);
+        }
     }
 
     @Test

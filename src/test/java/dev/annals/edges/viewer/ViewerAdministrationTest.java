@@ -374,6 +374,7 @@ class ViewerAdministrationTest extends BrowserTest {
                     .body("sink.has_secret", equalTo(true));
 
             page.locator("#areas a").first().click();
+            assertThat(page.locator("#title")).hasText("Streams");
             assertThat(page.locator(".cards")).containsText("siem");
             page.getByLabel("Name", new Page.GetByLabelOptions().setExact(true)).fill("siem");
             page.getByLabel("Address").fill("http://127.0.0.1:1/");
@@ -450,6 +451,7 @@ class ViewerAdministrationTest extends BrowserTest {
         try (Guarded guarded = open()) {
             Page page = administer(guarded, project.token());
             page.locator("#areas a").last().click();
+            assertThat(page.locator("#title")).hasText("Alerts");
             page.getByLabel("Name", new Page.GetByLabelOptions().setExact(true)).fill("denied");
             page.getByLabel("Records that match").fill("last:1h");
             page.getByLabel("In seconds").fill("86400");

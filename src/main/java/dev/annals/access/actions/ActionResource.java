@@ -21,7 +21,6 @@ import jakarta.ws.rs.container.ContainerRequestContext;
 import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
-import java.util.Objects;
 
 /** Catalogues of actions for administrators, at {@code /v1/projects/{project}/actions}. */
 @Path("/v1/projects/{project}/actions")
@@ -117,7 +116,6 @@ public class ActionResource {
     }
 
     private static Response answer(Catalogue catalogue, String name) {
-        return JsonBody.answer(
-                Response.Status.OK, SIZE, Objects.requireNonNull(Catalogues.require(catalogue, name))::write);
+        return JsonBody.answer(Response.Status.OK, SIZE, Catalogues.require(catalogue, name)::write);
     }
 }

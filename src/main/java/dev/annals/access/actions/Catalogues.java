@@ -14,12 +14,14 @@ import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.IntToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,10 +37,13 @@ public class Catalogues {
     private static final Sql SET_CATALOGUE = Sql.named("access/actions/set_catalogue");
     private static final Sql DELETE_ACTION = Sql.named("access/actions/delete_action");
     private static final int MAX_CACHED_BYTES = 16 * 1024 * 1024;
+    /** A few milliseconds, or one record. */
+    private static final long STEPS_PER_TURN = 5_000;
 
     private final Pool pool;
     private final Pool reads;
     private final AccessTokens tokens;
+    private final Vertx vertx;
     private final Cache<UUID, Catalogue> known = Caffeine.newBuilder()
             .maximumWeight(MAX_CACHED_BYTES)
             .<UUID, Catalogue>weigher((project, catalogue) -> 1_024 + catalogue.bytes())
@@ -46,10 +51,11 @@ public class Catalogues {
     /** Requests of a project share one query. */
     private final Map<UUID, Uni<Catalogue>> lookUps = new ConcurrentHashMap<>();
 
-    Catalogues(Pool pool, @Reads Pool reads, AccessTokens tokens) {
+    Catalogues(Pool pool, @Reads Pool reads, AccessTokens tokens, Vertx vertx) {
         this.pool = pool;
         this.reads = reads;
         this.tokens = tokens;
+        this.vertx = vertx;
     }
 
     /** The catalogue of the caller's project, from memory unless it has changed. */
@@ -74,6 +80,33 @@ public class Catalogues {
 
     private static Uni<Catalogue> find(UUID projectId, Pool pool) {
         return READ_CATALOGUE.bind("project_id", projectId).execute(pool).map(Catalogue::of);
+    }
+
+    /**
+     * Compares records by workers, a few at a time, so that many of them do not delay other requests.
+     *
+     * @param one compares the record at an index, and returns its {@link Catalogue#steps}
+     */
+    public Uni<Void> inTurns(int records, IntToLongFunction one) {
+        return inTurns(0, records, one);
+    }
+
+    private Uni<Void> inTurns(int from, int records, IntToLongFunction one) {
+        return from == records
+                ? Uni.createFrom().voidItem()
+                : Uni.createFrom()
+                        .completionStage(() -> vertx.executeBlocking(() -> turn(from, records, one), false)
+                                .toCompletionStage())
+                        .chain(next -> inTurns(next, records, one));
+    }
+
+    /** Returns the index of the next record. */
+    private static int turn(int from, int records, IntToLongFunction one) {
+        int at = from;
+        for (long left = STEPS_PER_TURN; at < records && left > 0; at++) {
+            left -= one.applyAsLong(at);
+        }
+        return at;
     }
 
     /** As it is in the database now. */

@@ -12,7 +12,6 @@ import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.memory.NoMemoryException;
 import dev.annals.kernel.memory.Reservation;
 import io.smallrye.mutiny.Uni;
-import io.vertx.core.Vertx;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -28,15 +27,10 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 class Misfits {
 
-    /** A few milliseconds, or one record. */
-    private static final long STEPS_PER_TURN = 5_000;
-
     private final Catalogues catalogues;
-    private final Vertx vertx;
 
-    Misfits(Catalogues catalogues, Vertx vertx) {
+    Misfits(Catalogues catalogues) {
         this.catalogues = catalogues;
-        this.vertx = vertx;
     }
 
     /**
@@ -51,9 +45,15 @@ class Misfits {
         return catalogues
                 .of(caller)
                 .chain(catalogue -> catalogue.marks()
-                        ? inTurns(catalogue, page.records(), 0, new ArrayList<>())
-                                .map(records -> marked(page, records, held))
+                        ? marks(catalogue, page.records()).map(records -> marked(page, records, held))
                         : Uni.createFrom().item(page));
+    }
+
+    private Uni<List<EncodedRecord>> marks(Catalogue catalogue, List<EncodedRecord> records) {
+        List<EncodedRecord> marked = new ArrayList<>();
+        return catalogues
+                .inTurns(records.size(), at -> mark(catalogue, records.get(at), marked))
+                .replaceWith(marked);
     }
 
     private static FeedPage marked(FeedPage page, List<EncodedRecord> records, Reservation held) {
@@ -67,27 +67,12 @@ class Misfits {
         return marked;
     }
 
-    private Uni<List<EncodedRecord>> inTurns(
-            Catalogue catalogue, List<EncodedRecord> records, int from, List<EncodedRecord> marked) {
-        return Uni.createFrom()
-                .completionStage(() -> vertx.executeBlocking(() -> mark(catalogue, records, from, marked), false)
-                        .toCompletionStage())
-                .chain(next -> next == records.size()
-                        ? Uni.createFrom().item(marked)
-                        : inTurns(catalogue, records, next, marked));
-    }
-
-    /** Returns the index of the next record. */
-    private static int mark(Catalogue catalogue, List<EncodedRecord> records, int from, List<EncodedRecord> marked) {
-        int at = from;
-        for (long left = STEPS_PER_TURN; at < records.size() && left > 0; at++) {
-            EncodedRecord record = records.get(at);
-            Content content = Content.of(record);
-            FieldError misfit = catalogue.misfit(content.action(), content.metadata(), Policy.MARK);
-            marked.add(misfit == null ? record : record.with(member(misfit)));
-            left -= catalogue.steps(content.action(), content.metadata(), Policy.MARK);
-        }
-        return at;
+    /** Returns the steps that it took. */
+    private static long mark(Catalogue catalogue, EncodedRecord record, List<EncodedRecord> marked) {
+        Content content = Content.of(record);
+        FieldError misfit = catalogue.misfit(content.action(), content.metadata(), Policy.MARK);
+        marked.add(misfit == null ? record : record.with(member(misfit)));
+        return catalogue.steps(content.action(), content.metadata(), Policy.MARK);
     }
 
     private static byte[] member(FieldError misfit) {

@@ -54,6 +54,7 @@ public final class QueryParser {
     /** A text between two stars; the parts of a token of several stars are words. */
     private static final Pattern WITHIN = Pattern.compile("\\*([^*]+)\\*");
 
+    private static final Pattern STAR_IN_WORD = Pattern.compile("[\\p{L}\\p{N}]\\*|\\*[\\p{L}\\p{N}]");
     private static final Pattern COMPARISON = Pattern.compile("[<>]");
     private static final Pattern NUMBER = Pattern.compile("-?[0-9]{1,30}(\\.[0-9]{1,30})?");
 
@@ -237,6 +238,13 @@ public final class QueryParser {
             boolean prefix = token.length() > 1
                     && token.endsWith("*")
                     && !Words.endsWithSeparator(token.substring(0, token.length() - 1));
+            if (STAR_IN_WORD
+                    .matcher(prefix ? token.substring(0, token.length() - 1) : token)
+                    .find()) {
+                throw wrong(
+                        start,
+                        "a * stands for the rest of a word, expected it at the end, or one at each end; or quotes around text that has one");
+            }
             Query phrase = phrase(start, token, prefix);
             if (phrase != null) {
                 parts.add(phrase);

@@ -196,7 +196,6 @@ return exists (select from string_to_table(
     then regexp_replace(words collate "C", '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+', ' ', 'g')
     else words end, ' ') as word where strpos(word, part) > 0 and not annals.is_id(word));
 
-
 -- Words as they stand in a text of words with a space before and after each.
 create or replace function annals.sought(wanted text, is_prefix boolean) returns text
 language sql immutable parallel safe

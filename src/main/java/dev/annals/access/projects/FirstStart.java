@@ -5,6 +5,7 @@ import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.config.StartSettings;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
+import io.quarkus.vertx.http.HttpServer;
 import io.quarkus.vertx.http.HttpServerStart;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
@@ -48,6 +49,7 @@ class FirstStart {
     private static final Duration STOP_LIMIT = Duration.ofSeconds(5);
 
     private final Projects projects;
+    private final HttpServer server;
     private final Path file;
     /** The settings name an admin token, for a database that is not the service's own. It needs no other tokens. */
     private final boolean administered;
@@ -55,8 +57,9 @@ class FirstStart {
     private volatile boolean stopping;
     private volatile @Nullable Thread thread;
 
-    FirstStart(Projects projects, AnnalsConfig config) {
+    FirstStart(Projects projects, HttpServer server, AnnalsConfig config) {
         this.projects = projects;
+        this.server = server;
         this.file = config.firstTokensFile()
                 .orElse(config.dataDir().resolve("first-tokens"))
                 .toAbsolutePath()
@@ -84,14 +87,13 @@ class FirstStart {
 
     // In a thread of its own, so that the service can be stopped at once.
     void listening(@ObservesAsync HttpServerStart start) {
-        int port = start.options().getPort();
-        Thread started = new Thread(() -> look(port), "annals-first-start");
+        Thread started = new Thread(this::look, "annals-first-start");
         started.setDaemon(true);
         thread = started;
         started.start();
     }
 
-    private void look(int port) {
+    private void look() {
         try {
             Projects.DatabaseState databaseState =
                     projects.databaseState().await().indefinitely();
@@ -101,7 +103,7 @@ class FirstStart {
             if (administered) {
                 projects.begin(projects.withoutTokens()).await().indefinitely();
             } else {
-                begin(databaseState.restored(), port);
+                begin(databaseState.restored());
             }
         } catch (FileAlreadyExistsException e) {
             LOG.errorf(
@@ -127,7 +129,7 @@ class FirstStart {
      * Writes the file first: otherwise a failure would lose the tokens. Never replaces a file: it has the tokens of another
      * database.
      */
-    private void begin(@Nullable UUID restored, int port) throws IOException {
+    private void begin(@Nullable UUID restored) throws IOException {
         if (Files.exists(file)) {
             if (!projects.databaseState().await().indefinitely().isNew()) {
                 return; // another instance that shares the file was faster
@@ -151,7 +153,7 @@ class FirstStart {
                         Try them:
                           . '%s'
                           curl -H "Authorization: Bearer $ANNALS_TOKEN" %shttp://localhost:%d/v1/project-logs
-                        """.formatted(file, file, first.restored() ? "" : FIRST_RECORD, port));
+                        """.formatted(file, file, first.restored() ? "" : FIRST_RECORD, server.getPort()));
             }
         } finally {
             Files.deleteIfExists(written);

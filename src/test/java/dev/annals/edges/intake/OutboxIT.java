@@ -30,12 +30,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The programs of docs/outbox.md, as they stand there, with a real MariaDB: each committed row arrives once. */
+/** The commands of docs/outbox.md with a real MariaDB: each committed row arrives once. */
 @Slow
 @TakesLong
 class OutboxIT {
 
     private static final Pattern CODE = Pattern.compile("(?m)^```sh\n(.*?)^```$", Pattern.DOTALL);
+    private static final Path EXAMPLES = Path.of("examples", "outbox");
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final HttpClient HTTP = HttpClient.newHttpClient();
 
@@ -85,6 +86,10 @@ class OutboxIT {
                 folder.resolve("outbox.cnf"),
                 "[client]\nsocket=%s\nuser=root\ndefault-character-set=utf8mb4\ndatabase=shop\n".formatted(socket));
         service = new PackagedService(folder.resolve("data"));
+        Path examples = Files.createDirectories(folder.resolve(EXAMPLES));
+        for (String program : List.of("relay.py", "sql_server_guid.py")) {
+            Files.copy(EXAMPLES.resolve(program), examples.resolve(program));
+        }
         blocks = CODE.matcher(Files.readString(Path.of("docs", "outbox.md")))
                 .results()
                 .map(block -> block.group(1))
@@ -227,8 +232,8 @@ class OutboxIT {
         Random random = new Random();
         boolean restarted = false;
         for (int kills = 0; kills < 6 || writer.isAlive(); kills++) {
-            Process relay = shell("exec python3 relay.py").start();
-            Process other = shell("exec python3 relay.py").start();
+            Process relay = shell("exec python3 examples/outbox/relay.py").start();
+            Process other = shell("exec python3 examples/outbox/relay.py").start();
             relay.waitFor(500 + random.nextInt(500), TimeUnit.MILLISECONDS);
             if (kills == 2) {
                 service.kill();
@@ -242,7 +247,7 @@ class OutboxIT {
         }
         assertThat(writer.waitFor()).isZero();
         assertThat(restarted).isTrue();
-        bash("python3 relay.py --once");
+        bash("python3 examples/outbox/relay.py --once");
         List<String> actions =
                 feed().stream().map(record -> record.get("action").asText()).toList();
         assertThat(actions)

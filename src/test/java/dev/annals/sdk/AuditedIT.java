@@ -30,21 +30,19 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The examples of {@code docs/audited.md} in applications of Quarkus and Spring, against the packaged service. */
+/** The examples of {@code examples/audited} in applications of Quarkus and Spring, against the packaged service. */
 @Slow
 @TakesLong
 @Timeout(600)
 class AuditedIT extends ClientProcess {
 
-    private static final Path PAGE = Path.of("docs", "audited.md");
+    private static final Path EXAMPLES = Path.of("examples", "audited");
     private static final Path APPLICATIONS = Path.of("src", "test", "writer", "audited");
-    private static final Pattern CODE = Pattern.compile("(?ms)^```java\n(.*?)^```$");
-    private static final Pattern TYPE = Pattern.compile("public (?:class|@interface) (\\w+)");
 
     @Test
     void eachCallInQuarkusIsARecord() throws Exception {
         Project project = service.newProject();
-        write("## Quarkus", APPLICATIONS.resolve("quarkus"));
+        copy("quarkus");
         unpack(SdkProgram.writerJar(), folder.resolve("client"));
         String quarkus = quarkusVersion();
         need(new ProcessBuilder("sh", "-c", "command -v mvn").start().waitFor() == 0, "mvn");
@@ -84,7 +82,7 @@ class AuditedIT extends ClientProcess {
     @Test
     void eachCallInSpringIsARecord() throws Exception {
         Project project = service.newProject();
-        List<Path> sources = write("## Spring", APPLICATIONS.resolve("spring"));
+        List<Path> sources = copy("spring");
         List<Path> libraries = new ArrayList<>(List.of(folder, SdkProgram.writerJar()));
         libraries.addAll(SdkProgram.libraries(folder));
         String classPath = String.join(
@@ -113,23 +111,17 @@ class AuditedIT extends ClientProcess {
                         "volume_create|user|u-late|failure");
     }
 
-    /** Puts the page's classes below this heading beside those of an application that uses them. */
-    private List<Path> write(String heading, Path application) throws IOException {
+    /** Puts the example for this framework beside an application that uses it; the sources. */
+    private List<Path> copy(String framework) throws IOException {
         Path shop = Files.createDirectories(folder.resolve("src/shop"));
-        String page = Files.readString(PAGE);
-        String section = page.substring(page.indexOf(heading)).replaceFirst("(?s)\n## .*", "");
         List<Path> sources = new ArrayList<>();
-        for (Matcher code = CODE.matcher(section); code.find(); ) {
-            Matcher type = TYPE.matcher(code.group(1));
-            assertThat(type.find()).isTrue();
-            sources.add(Files.writeString(shop.resolve(type.group(1) + ".java"), code.group(1)));
-        }
-        assertThat(sources).hasSize(3);
-        for (File file : application.toFile().listFiles()) {
-            if (file.getName().equals("pom.xml")) {
-                Files.copy(file.toPath(), folder.resolve("pom.xml"));
-            } else {
-                sources.add(Files.copy(file.toPath(), shop.resolve(file.getName())));
+        for (Path from : List.of(EXAMPLES, APPLICATIONS)) {
+            for (File file : from.resolve(framework).toFile().listFiles()) {
+                if (file.getName().equals("pom.xml")) {
+                    Files.copy(file.toPath(), folder.resolve("pom.xml"));
+                } else {
+                    sources.add(Files.copy(file.toPath(), shop.resolve(file.getName())));
+                }
             }
         }
         return sources;

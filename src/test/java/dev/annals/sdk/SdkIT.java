@@ -42,6 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(600)
 class SdkIT extends ClientProcess {
 
+    private static final Path EXAMPLES = Path.of("examples", "follow");
     private static final int MANY = 100_000;
     private static final int KILLS = Load.times(2, 8);
     private static final int BACKLOG = Load.times(1_500, 4_000);
@@ -93,25 +94,25 @@ class SdkIT extends ClientProcess {
     @Test
     @TakesLong
     void aJavaFollowerThatIsKilledAgainAndAgainHasEveryRecordOnce() throws Exception {
-        followWhileKilled(SdkProgram.java(documented("java"), "Follow"), new FileCopy(folder));
+        followWhileKilled(SdkProgram.of(EXAMPLES.resolve("Follow.java")), new FileCopy(folder));
     }
 
     @Test
     @TakesLong
     void aTypeScriptFollowerThatIsKilledAgainAndAgainHasEveryRecordOnce() throws Exception {
-        followWhileKilled(SdkProgram.typeScript(documented("ts"), "follow"), new FileCopy(folder));
+        followWhileKilled(SdkProgram.of(EXAMPLES.resolve("follow.ts")), new FileCopy(folder));
     }
 
     @Test
     @TakesLong
     void aPythonFollowerThatIsKilledAgainAndAgainHasEveryRecordOnce() throws Exception {
-        followWhileKilled(SdkProgram.python(documented("python"), "follow"), new DatabaseCopy(folder));
+        followWhileKilled(SdkProgram.of(EXAMPLES.resolve("follow.py")), new DatabaseCopy(folder));
     }
 
     @Test
     @TakesLong
     void aTypeScriptClientFollowsManyRecordsWithoutLoss() throws Exception {
-        SdkProgram program = SdkProgram.typeScript(documented("ts"), "follow");
+        SdkProgram program = SdkProgram.of(EXAMPLES.resolve("follow.ts"));
         Project project = service.newProject();
         load(project, MANY);
 
@@ -123,7 +124,7 @@ class SdkIT extends ClientProcess {
 
     @Test
     void aJavaFollowerCopiesWhateverARecordMayHold() throws Exception {
-        SdkProgram program = SdkProgram.java(documented("java"), "Follow");
+        SdkProgram program = SdkProgram.of(EXAMPLES.resolve("Follow.java"));
         Project project = service.newProject();
         String name = "n".repeat(60_000);
         String large = "9".repeat(308);
@@ -290,10 +291,7 @@ class SdkIT extends ClientProcess {
     }
 
     private static SdkProgram verifying(String language) throws Exception {
-        String source = documented(language, "verifying");
-        return language.equals("java")
-                ? SdkProgram.java(source, "FollowVerified")
-                : SdkProgram.typeScript(source, "followVerified");
+        return SdkProgram.of(EXAMPLES.resolve(language.equals("java") ? "FollowVerified.java" : "followVerified.ts"));
     }
 
     private Map<String, String> vkey(Project project) throws Exception {
@@ -370,21 +368,6 @@ class SdkIT extends ClientProcess {
 
     private String output() throws Exception {
         return Files.readString(folder.resolve(SdkProgram.OUTPUT));
-    }
-
-    /** The program that docs/sdks.md shows. */
-    private static String documented(String language) throws Exception {
-        return documented(language, "");
-    }
-
-    private static String documented(String language, String with) throws Exception {
-        Matcher block = Pattern.compile("(?s)```" + language + "\n(.*?)```")
-                .matcher(Files.readString(Path.of("docs", "sdks.md")));
-        return block.results()
-                .map(found -> found.group(1))
-                .filter(program -> program.contains(with))
-                .findFirst()
-                .orElseThrow(() -> new AssertionError("docs/sdks.md has no program in " + language + " " + with));
     }
 
     private void load(Project project, int records) throws Exception {

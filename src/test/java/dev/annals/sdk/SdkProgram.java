@@ -253,8 +253,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
             run(WRITER, maven(), "--batch-mode", "--quiet", "-Dmaven.javadoc.skip", "package");
         }
         try (Stream<Path> files = Files.list(WRITER.resolve("target"))) {
-            return files.filter(
-                            file -> file.getFileName().toString().matches("annals-writer-[0-9.]+(-SNAPSHOT)?\\.jar"))
+            return files.filter(file -> file.getFileName().toString().matches("annals-writer-[0-9.]+\\.jar"))
                     .findFirst()
                     .orElseThrow();
         }

@@ -177,7 +177,7 @@ final class Examination {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        return built.getProperty("annals").replace("-SNAPSHOT", "");
+        return built.getProperty("annals");
     }
 
     private List<String> vkeys() {

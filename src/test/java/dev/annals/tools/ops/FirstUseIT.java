@@ -25,7 +25,7 @@ class FirstUseIT {
     void everyCommandSaysItsVersion() throws Exception {
         String version = run(0, Map.of(), "--version");
 
-        assertThat(version).matches("annals \\d+\\.\\d+\\.\\d+(-SNAPSHOT)?, with PostgreSQL \\d+\\.\\d+\\.\\d+");
+        assertThat(version).matches("annals \\d+\\.\\d+\\.\\d+, with PostgreSQL \\d+\\.\\d+\\.\\d+");
         assertThat(run(0, Map.of(), "migrate", "--version")).isEqualTo(version);
         assertThat(run(0, Map.of(), "log", "keygen", "-V")).isEqualTo(version);
     }

@@ -176,6 +176,29 @@ class LauncherIT {
     }
 
     @Test
+    void saysThatThereIsNoJavaOrThatItIsTooOld() throws Exception {
+        Path home = scratch.resolve("a JDK");
+        Map<String, String> environment = environment(shared);
+        environment.put("JAVA_HOME", home.toString());
+        for (String command : List.of("search", "--version")) {
+            assertThat(run(environment, "", LAUNCHER, command).error)
+                    .contains("there is no java in JAVA_HOME, " + home + "/bin: install Java 17 or newer");
+        }
+
+        Path java = Files.createDirectories(home.resolve("bin")).resolve("java");
+        Files.writeString(java, "#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n");
+        Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
+        for (String command : List.of("search", "--version")) {
+            Ended ended = run(environment, "", LAUNCHER, command);
+            assertThat(ended.error).contains(java + " is Java 11: install Java 17 or newer");
+            assertThat(ended.code).isEqualTo(1);
+        }
+
+        Files.writeString(home.resolve("release"), "IMPLEMENTOR=\"An older one\"\nJAVA_VERSION=\"1.8.0_402\"\n");
+        assertThat(run(environment, "", LAUNCHER, "search").error).contains(java + " is Java 8: ");
+    }
+
+    @Test
     void passesArgumentsUnchanged() throws Exception {
         String[] words = {"two words", "", "it's", "\"quoted\"", "*", "$HOME", "back\\slash", "a\nb", "é"};
         List<String> line = new ArrayList<>(List.of("search", "-n=1", "--"));

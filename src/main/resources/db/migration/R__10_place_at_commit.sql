@@ -260,6 +260,50 @@ begin
   end if;
 end $$;
 
+-- Refuses a project that this database does not have. Returns whether the append arrived with its place.
+create or replace function annals.arrived_with_place(project_id uuid, append_id uuid) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project annals.project;
+begin
+  select * into project from annals.project as p where p.id = project_id;
+  if project.placement = 'here' then
+    return false;
+  end if;
+  if project.placement = 'arriving' and exists (
+      select from annals.feed_segment as s where s.project_id = project_id and s.append_id = append_id) then
+    return true;
+  end if;
+  perform annals.refuse_elsewhere(project);
+end $$;
+
+create or replace function annals.refuse_elsewhere(project annals.project) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise sqlstate 'AN307' using
+    message = case project.placement
+      when 'gone' then format('project %s is in the database %s', project.id, project.moved_to)
+      when 'sealed' then format('project %s is moving to the database %s', project.id, project.moved_to)
+      else format('project %s is moving here from the database %s', project.id, project.moved_to) end,
+    detail = jsonb_build_object(
+      'project_id', project.id, 'database', project.moved_to, 'placement', project.placement)::text,
+    hint = case project.placement
+      when 'gone' then 'Connect to that database and send the transaction again.'
+      else 'Send the transaction again in a moment. annals.where_is() says where the project is.' end;
+end $$;
+
+-- The placement of a project, by its id or its name, and the name of the database that has it, or will have it if the project is
+-- sealed; null if this database has it. Nulls for a session that may not append to the project.
+create or replace function annals.where_is(project text, out placement text, out database text)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+  select p.placement, p.moved_to from annals.project as p
+  where (p.name = $1 or p.id = case when $1 ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1::uuid end) and annals.may_write(p.id)
+$$;
+
 -- Runs at commit, once an append. The lock of a feed is its project's row. Only the schema's owner may lock it, because only the owner
 -- may change it; any login could take an advisory lock.
 create or replace function annals.place_segment() returns trigger
@@ -306,7 +350,7 @@ begin
     unplaced := set_config('annals.unplaced_projects', '', true);
   end if;
   -- Foreign keys to the project lock its key only, and do not wait for this.
-  select name, closed_at is not null or name = 'annals', (limits ->> 'seconds_ahead')::bigint
+  select name, closed_at is not null or name = 'annals' or placement <> 'here', (limits ->> 'seconds_ahead')::bigint
     into project_name, is_sealed, seconds_ahead
     from annals.project where id = new.project_id for no key update;
   if not found then
@@ -322,6 +366,9 @@ begin
     perform set_config('synchronous_commit', 'on', true);
   end if;
   if is_sealed then
+    if annals.arrived_with_place(new.project_id, new.id) then
+      return null;
+    end if;
     perform annals.refuse_sealed(new.project_id, project_name, to_jsonb(new) ->> 'action');
   end if;
   if seconds_ahead is not null then

@@ -17,7 +17,7 @@ grant insert (project_id, id, "timestamp", action, actor_type, actor_id, actor_n
   on annals.audit_record to annals_writer;
 -- Defaults and the checks of types are evaluated as the writer.
 grant execute on function annals.sequential_guid(), annals.is_servable_metadata(jsonb), annals.is_owner(), annals.is_reserved(text),
-  annals.skeleton(text)
+  annals.skeleton(text), annals.where_is(text)
   to annals_writer;
 
 -- annals_service: appends and reads records. It changes or removes them, and changes projects and tokens, only by functions

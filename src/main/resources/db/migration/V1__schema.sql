@@ -102,6 +102,12 @@ create table annals.project (
   archive_required  boolean   not null default false,
   -- For all its tokens together, in each instance of the service.
   limits      jsonb       not null default '{}',
+  -- Whether this database has the project: 'here'; 'arriving', which is written by a move alone; 'sealed', which accepts nothing while the
+  -- last records leave; 'gone'. A move has a greater epoch than the one before. moved_to names the database that has the project; of a
+  -- sealed one, the database that will have it.
+  placement        text   not null default 'here',
+  placement_epoch  bigint not null default 0,
+  moved_to         text,
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
   constraint project_name_length check (char_length(name) between 1 and 255),
@@ -110,7 +116,11 @@ create table annals.project (
   constraint project_name_reserved check (name = 'annals' or annals.skeleton(name) <> 'annals'),
   constraint project_retention_days check (retention_days between 1 and 36500),
   constraint project_retention_reserved check (name <> 'annals' or retention_days is null and not archive_required),
-  constraint project_limits check (annals.are_limits(limits))
+  constraint project_limits check (annals.are_limits(limits)),
+  constraint project_placement check (placement in ('here', 'arriving', 'sealed', 'gone')),
+  constraint project_placement_reserved check (name <> 'annals' or placement = 'here'),
+  constraint project_placement_epoch check (placement_epoch >= 0),
+  constraint project_moved_to check ((placement = 'here') = (moved_to is null) and moved_to ~ '^[a-z][a-z0-9_-]{0,62}$')
 );
 create index project_retained_idx on annals.project (id) where retention_days is not null;
 

@@ -9,11 +9,12 @@
 --   head bigint                          the sequence id of the newest record; 0 if the feed is empty
 --   redactions bigint                    the number of redactions in the project
 --   horizon bigint                       the sequence id up to which records have expired
+--   here boolean                         whether this database has the project
 --   standby boolean                      whether the server is a standby
 --   server_started timestamptz           differs on a promoted standby and on a restored server
 --   database_oid bigint                  differs for a restored database
 --
--- It costs four or five index probes per feed.
+-- It costs five or six index probes per feed.
 select
   known.project_id,
   known.sequence_id,
@@ -33,6 +34,7 @@ select
     (select number from annals.redaction where redaction.project_id = known.project_id order by number desc limit 1), 0)
     as redactions,
   coalesce((select sequence_id from annals.feed_horizon where feed_horizon.project_id = known.project_id), 0) as horizon,
+  exists (select from annals.project where id = known.project_id and placement in ('here', 'sealed')) as here,
   pg_is_in_recovery() as standby,
   pg_postmaster_start_time() as server_started,
   (select oid::bigint from pg_database where datname = current_database()) as database_oid

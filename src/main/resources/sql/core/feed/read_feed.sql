@@ -8,8 +8,8 @@
 --   record_ids uuid[]  in their order, without a gap. Unless :sequence_id is 0, its own record is the first, so that the caller
 --                      can check its cursor
 --   marks integer[]    the mark of each segment
---   numbers bigint[]   the last sequence id of the page, or null; the number of redactions in the project; the sequence id up to
---                      which records have expired (the last of these places still exists, its record does not); the first
+--   numbers bigint[]   the last sequence id of the page, or null; the number of redactions in the project, or -1 if this database
+--                      does not have the project; the sequence id up to which records have expired (the last of these places still exists, its record does not); the first
 --                      sequence id of each segment, unless each segment has one record
 -- The other rows have one record each, in any order. They repeat these three columns as nulls, so there are only three.
 --
@@ -63,7 +63,9 @@ select
   marks,
   array[
     last_sequence_id,
-    coalesce((select number from annals.redaction where project_id = :project_id order by number desc limit 1), 0),
+    case when exists (select from annals.project where id = :project_id and placement in ('here', 'sealed'))
+      then coalesce((select number from annals.redaction where project_id = :project_id order by number desc limit 1), 0)
+      else -1 end,
     coalesce((select sequence_id from annals.feed_horizon where project_id = :project_id), 0)]
     || segment_starts as numbers,
   /* include core/record/columns */,

@@ -9,7 +9,7 @@
 -- and the binds of passes.sql.
 --
 -- Rows in that direction: sequence_id bigint; record_id uuid; mark integer; horizon bigint, the sequence id up to which records
--- have expired; and the columns of the record. The lowest and the highest place scanned always have a row, because cursors are
+-- have expired, or -1 if this database does not have the project; and the columns of the record. The lowest and the highest place scanned always have a row, because cursors are
 -- made from them; the columns of the record are null if it does not pass. Rows behind the first :limit + 1 records may be
 -- missing. A large message and large metadata are left out as in read_feed.sql.
 with head as materialized (
@@ -17,7 +17,8 @@ with head as materialized (
     (select last_sequence_id from annals.feed_segment
      where project_id = :project_id order by first_sequence_id desc limit 1), 0)
     as sequence_id,
-    coalesce((select sequence_id from annals.feed_horizon where project_id = :project_id), 0) as horizon
+    coalesce((select sequence_id from annals.feed_horizon where project_id = :project_id), 0) as horizon,
+    exists (select from annals.project where id = :project_id and placement in ('here', 'sealed')) as here
 ), range as materialized (
   -- expired records leave one place, at the horizon
   select greatest(coalesce(range.first, head.sequence_id - :limit::integer), head.horizon, 1) as first,
@@ -31,7 +32,7 @@ select
   place.sequence_id,
   place.record_id,
   place.mark,
-  (select horizon from head) as horizon,
+  (select case when here then horizon else -1 end from head) as horizon,
   /* include core/record/columns */,
   case when octet_length(r.message) <= 2048 then r.message end as message,
   case when octet_length(r.message) > 2048 or pg_column_size(r.metadata) > 2048 then '' else r.metadata::text end as metadata

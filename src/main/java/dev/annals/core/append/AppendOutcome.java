@@ -3,6 +3,7 @@ package dev.annals.core.append;
 import dev.annals.access.caller.Caller;
 import dev.annals.core.record.RecordReader;
 import dev.annals.core.record.StoredRecord;
+import dev.annals.kernel.database.ElsewhereException;
 import dev.annals.kernel.http.FieldError;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemException;
@@ -122,6 +123,14 @@ sealed interface AppendOutcome {
         @Override
         public RuntimeException toException(IntFunction<String> pointer) {
             return Caller.projectClosed();
+        }
+    }
+
+    record Elsewhere(ElsewhereException why) implements NotStored {
+
+        @Override
+        public RuntimeException toException(IntFunction<String> pointer) {
+            return why;
         }
     }
 

@@ -194,7 +194,7 @@ class AppendStore implements AppendQueue.Store {
                 case RETRYABLE -> {
                     // It stays open.
                 }
-                case CLOSED, NO_NUMBER, FATAL ->
+                case CLOSED, ELSEWHERE, NO_NUMBER, FATAL ->
                     request.fail(new AppendOutcome.Failed(new IllegalStateException(state)));
             }
         }

@@ -5,6 +5,7 @@ import dev.annals.core.append.AppendOutcome.Rejection;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.sequence.SequenceKind;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.ElsewhereException;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Row;
@@ -32,6 +33,7 @@ import org.jspecify.annotations.Nullable;
  * NO_NUMBER    reading what its sequences have left   Rejected                          written again
  * REFUSED      subtransaction; its own transaction    RejectedByDatabase                stored
  * CLOSED       –                                      ProjectClosed                     all of them, too
+ * ELSEWHERE    –                                      Elsewhere                         all of them, too
  * FATAL        –                                      Failed                            all of them, too
  * </pre>
  *
@@ -65,6 +67,8 @@ final class FailedBatch {
         ID_EXISTS,
         NO_NUMBER,
         CLOSED,
+        /** The database does not have the project. */
+        ELSEWHERE,
         REFUSED,
         /** Another attempt does not help. */
         FATAL;
@@ -96,6 +100,9 @@ final class FailedBatch {
             }
             if ("audit_record_project_open".equals(constraint)) {
                 return CLOSED;
+            }
+            if (ElsewhereException.SQLSTATE.equals(state)) {
+                return ELSEWHERE;
             }
             if ("audit_record_number".equals(constraint)) {
                 return NO_NUMBER;
@@ -166,6 +173,8 @@ final class FailedBatch {
                         ? writeOneByOne()
                         : end(new AppendOutcome.RejectedByDatabase(((PgException) failure).getSqlState()));
             case CLOSED -> end(new AppendOutcome.ProjectClosed());
+            case ELSEWHERE ->
+                end(new AppendOutcome.Elsewhere(ElsewhereException.of(failure).orElseThrow()));
             case FATAL -> end(new AppendOutcome.Failed(failure));
         };
     }

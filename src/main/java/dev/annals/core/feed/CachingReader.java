@@ -211,7 +211,8 @@ class CachingReader implements FeedReader {
                     || (found.recordId != null
                             && found.mark != null
                             && end.matches(projectId, found.recordId, found.mark));
-            return there
+            return found.here
+                    && there
                     && history.equals(found.history)
                     && redactions == found.redactions
                     && begin.sequenceId() >= found.horizon;
@@ -262,6 +263,7 @@ class CachingReader implements FeedReader {
             long head,
             long redactions,
             long horizon,
+            boolean here,
             History history) {}
 
     /**
@@ -353,6 +355,7 @@ class CachingReader implements FeedReader {
                                 row.getLong("head"),
                                 row.getLong("redactions"),
                                 row.getLong("horizon"),
+                                row.getBoolean("here"),
                                 read));
             }
             batch.forEach((place, callers) -> callers.forEach(

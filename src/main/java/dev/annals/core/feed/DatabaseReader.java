@@ -8,6 +8,7 @@ import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.core.record.RecordRow;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.ElsewhereException;
 import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.CanonicalGuid;
@@ -51,6 +52,7 @@ public class DatabaseReader implements FeedReader {
     private static final Sql SCAN_FEED = Sql.named("core/feed/scan_feed");
     private static final Sql FIND_PLACES = Sql.named("core/feed/find_places");
     private static final Sql FIND_HORIZON = Sql.named("core/feed/find_horizon");
+    private static final Sql FIND_PLACEMENT = Sql.named("core/feed/find_placement");
     private static final Sql READ_LARGE_RECORDS = Sql.named("core/feed/read_large_records");
     private static final Sql READ_RECORDS = Sql.named("core/feed/read_records");
     private static final RecordRow.Columns FEED_COLUMNS = new RecordRow.Columns();
@@ -127,6 +129,9 @@ public class DatabaseReader implements FeedReader {
                 .execute(pool)
                 .chain(rows -> {
                     Row row = rows.iterator().next();
+                    if (!row.getBoolean("here")) {
+                        return failElsewhere(projectId);
+                    }
                     requireUnexpired(cursor, row.getLong("horizon"));
                     UUID recordId = row.getUUID("record_id");
                     // A match means that the server has reached the cursor since.
@@ -211,6 +216,9 @@ public class DatabaseReader implements FeedReader {
                     return HANDLED;
                 })
                 .chain(all -> {
+                    if (read.isElsewhere()) {
+                        return failElsewhere(projectId);
+                    }
                     if (query.cursor() == null && read.isExpired()) {
                         return readForward(projectId, query, new Cursor(read.horizon, null), held);
                     }
@@ -292,7 +300,29 @@ public class DatabaseReader implements FeedReader {
                     scan.add(row);
                     return HANDLED;
                 })
-                .map(all -> scan);
+                .chain(all -> scan.isElsewhere()
+                        ? this.<Void>failElsewhere(projectId)
+                        : scan.isEmpty()
+                                ? requireHere(projectId)
+                                : Uni.createFrom().voidItem())
+                .replaceWith(scan);
+    }
+
+    /** Fails with {@link ElsewhereException} if this database does not have the project. */
+    private Uni<Void> requireHere(UUID projectId) {
+        return FIND_PLACEMENT.bind("project_id", projectId).execute(pool).map(rows -> {
+            Row row = rows.size() == 0 ? null : rows.iterator().next();
+            String placement = row == null ? null : row.getString("placement");
+            if (!"here".equals(placement) && !"sealed".equals(placement)) {
+                throw new ElsewhereException(projectId, placement, row == null ? null : row.getString("moved_to"));
+            }
+            return null;
+        });
+    }
+
+    private <T> Uni<T> failElsewhere(UUID projectId) {
+        return requireHere(projectId)
+                .chain(arrivedSince -> Uni.createFrom().failure(new ElsewhereException(projectId, "arriving", null)));
     }
 
     private Uni<List<EncodedRecord>> complete(UUID projectId, FeedPage.Builder records) {
@@ -410,6 +440,10 @@ public class DatabaseReader implements FeedReader {
             return Math.max(cursor.sequenceId(), 1);
         }
 
+        boolean isElsewhere() {
+            return redactions < 0;
+        }
+
         boolean isExpired() {
             return cursor.sequenceId() < horizon;
         }
@@ -490,6 +524,15 @@ public class DatabaseReader implements FeedReader {
                 records.add(row);
             }
             last = place;
+        }
+
+        boolean isElsewhere() {
+            return horizon < 0;
+        }
+
+        /** No row says whether this database has the project. */
+        boolean isEmpty() {
+            return first == null;
         }
 
         void check(Cursor cursor) {

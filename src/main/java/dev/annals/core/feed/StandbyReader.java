@@ -5,6 +5,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.annals.core.feed.DatabaseReader.NotReachedException;
 import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.ElsewhereException;
 import dev.annals.kernel.database.ServicePool;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.memory.Reservation;
@@ -115,7 +116,7 @@ class StandbyReader implements FeedReader {
         return isReplayed(pool, projectId, needed(projectId, query))
                 .chain(reached ->
                         reached ? standby.readIfReached(projectId, query, held).invoke(this::answered) : fallback.get())
-                .onFailure(NotReachedException.class)
+                .onFailure(failure -> failure instanceof NotReachedException || failure instanceof ElsewhereException)
                 .recoverWithUni(behind -> {
                     replayed.invalidate(projectId);
                     return fallback.get();

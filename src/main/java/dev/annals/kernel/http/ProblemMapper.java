@@ -2,6 +2,7 @@ package dev.annals.kernel.http;
 
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.DatabaseUnavailableException;
+import dev.annals.kernel.database.ElsewhereException;
 import dev.annals.kernel.memory.NoMemoryException;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.NotFoundException;
@@ -15,6 +16,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.UUID;
 import org.jboss.logging.Logger;
 import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
@@ -48,6 +50,11 @@ public final class ProblemMapper {
 
     @ServerExceptionMapper
     public Response databaseUnavailable(DatabaseUnavailableException e, RoutingContext routing) {
+        return response(routing, of(e));
+    }
+
+    @ServerExceptionMapper
+    public Response elsewhere(ElsewhereException e, RoutingContext routing) {
         return response(routing, of(e));
     }
 
@@ -147,6 +154,18 @@ public final class ProblemMapper {
         return Problem.of(ProblemType.UNAVAILABLE, Objects.requireNonNull(e.getMessage()));
     }
 
+    private static Problem of(ElsewhereException e) {
+        Problem problem = e.isMoving()
+                ? Problem.of(
+                        ProblemType.PROJECT_MOVING,
+                        "The project " + e.projectId() + " is moving to another database: send the request again.")
+                : Problem.of(
+                        ProblemType.PROJECT_ELSEWHERE,
+                        "The project " + e.projectId() + " is in another database, which this instance does not use:"
+                                + " send the request to an instance that does.");
+        return e.database() == null ? problem : problem.with("database", e.database());
+    }
+
     /** Logs an unexpected failure with {@code request} as its name. */
     public static Problem of(String request, Throwable failure) {
         if (failure instanceof ProblemException e) {
@@ -160,6 +179,10 @@ public final class ProblemMapper {
 
     private static Problem unexpected(String request, Throwable e) {
         for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            Optional<ElsewhereException> elsewhere = ElsewhereException.of(cause);
+            if (elsewhere.isPresent()) {
+                return of(elsewhere.get());
+            }
             // A plain IOException may have any source.
             if (cause.getClass() != IOException.class && DatabaseFailure.isTransient(cause)) {
                 LOG.warnf("%s failed: %s", shown(request), cause);

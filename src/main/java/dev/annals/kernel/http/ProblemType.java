@@ -51,6 +51,8 @@ public enum ProblemType {
     RECORDS_EXPIRED(410, "Records expired"),
     BODY_TOO_LARGE(413, "Body too large"),
     UNSUPPORTED_MEDIA_TYPE(415, "Unsupported media type"),
+    /** In another database than those of this instance; {@code database} names it. */
+    PROJECT_ELSEWHERE(421, "Project elsewhere"),
     /** The JSON is well-formed; {@code errors} names each wrong field. */
     INVALID_RECORD(422, "Invalid record"),
     ALL_LINES_REFUSED(422, "All lines refused"),
@@ -69,6 +71,8 @@ public enum ProblemType {
     OVERLOADED(503, "Overloaded"),
     /** No key signs the log, or an operator has to look at it. */
     LOG_HALTED(503, "Log halted"),
+    /** To another database: it is open again in a moment. */
+    PROJECT_MOVING(503, "Project moving"),
     /** The service is starting, stopping, or has lost its database. */
     UNAVAILABLE(503, "Unavailable"),
     /** Only an HTTP status; sent as {@code about:blank}. */

@@ -1,0 +1,93 @@
+package dev.annals.kernel.database;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import io.vertx.pgclient.PgException;
+import java.io.IOException;
+import java.io.Serial;
+import java.io.UncheckedIOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** The database that was asked does not have the project, or does not accept its records at the moment. */
+public final class ElsewhereException extends RuntimeException {
+
+    /** The SQLSTATE of {@code annals.refuse_elsewhere()}. */
+    public static final String SQLSTATE = "AN307";
+
+    @Serial
+    private static final long serialVersionUID = 1;
+
+    private static final JsonFactory JSON = new JsonFactory();
+
+    private final String projectId;
+    private final @Nullable String database;
+    private final boolean moving;
+
+    /**
+     * As the database that was asked has noted it.
+     *
+     * @param placement as in {@code annals.project}; null if the database never had the project
+     * @param database null if the database that was asked does not know
+     */
+    public ElsewhereException(String projectId, @Nullable String placement, @Nullable String database) {
+        super(
+                "project " + projectId + " is " + (placement == null ? "unknown" : placement) + " and in the database "
+                        + database,
+                null,
+                false,
+                false);
+        this.projectId = projectId;
+        this.database = database;
+        this.moving = "arriving".equals(placement) || "sealed".equals(placement);
+    }
+
+    public ElsewhereException(UUID projectId, @Nullable String placement, @Nullable String database) {
+        this(projectId.toString(), placement, database);
+    }
+
+    /** Empty unless the failure is an error with {@link #SQLSTATE}, or one of this class. */
+    public static Optional<ElsewhereException> of(@Nullable Throwable failure) {
+        if (failure instanceof ElsewhereException known) {
+            return Optional.of(known);
+        }
+        if (!(failure instanceof PgException error) || !SQLSTATE.equals(error.getSqlState())) {
+            return Optional.empty();
+        }
+        Map<String, String> detail = read(error.getDetail());
+        return Optional.of(new ElsewhereException(
+                detail.getOrDefault("project_id", "?"), detail.get("placement"), detail.get("database")));
+    }
+
+    private static Map<String, String> read(@Nullable String detail) {
+        Map<String, String> members = new HashMap<>();
+        try (JsonParser json = JSON.createParser(detail == null ? "" : detail)) {
+            while (json.nextToken() != null) {
+                if (json.currentToken() == JsonToken.VALUE_STRING) {
+                    members.put(json.currentName(), json.getText());
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return members;
+    }
+
+    public String projectId() {
+        return projectId;
+    }
+
+    /** The name of the database that has the project, or will have it; null if the database that was asked does not know. */
+    public @Nullable String database() {
+        return database;
+    }
+
+    /** Whether the project is about to be open again, here or there. */
+    public boolean isMoving() {
+        return moving;
+    }
+}

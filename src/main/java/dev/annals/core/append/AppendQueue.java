@@ -1,6 +1,5 @@
 package dev.annals.core.append;
 
-import io.micrometer.core.instrument.MeterRegistry;
 import io.smallrye.mutiny.Uni;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -13,11 +12,12 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bounded queues of requests, which are written in batches. Every request gets exactly one outcome.
+ * Bounded queues of requests, which are written in batches into one database. Every request gets exactly one outcome.
  *
  * <p>Requests gather while a batch of their project is in flight. A commit costs about the same for many projects as for one,
  * so a few writers share batches of many queues, the longest wait first. No timer runs.
@@ -92,6 +92,38 @@ final class AppendQueue {
         }
     }
 
+    /** Limits the bytes that wait in the queues of all databases together. */
+    static final class Room {
+        private final long limit;
+        private final boolean shared;
+        private final AtomicLong taken = new AtomicLong();
+
+        /** @param databases that share the room */
+        Room(long limit, int databases) {
+            this.limit = limit;
+            this.shared = databases > 1;
+        }
+
+        /**
+         * If databases share the room, one of them gets no more than it leaves free: however many of them do not answer, the others have
+         * as much room as each of those.
+         *
+         * @param own bytes that wait for the database already
+         */
+        private boolean take(long own, long bytes) {
+            long all = taken.get();
+            if (all > 0 && all + bytes + (shared ? own + bytes : 0) > limit) {
+                return false;
+            }
+            taken.addAndGet(bytes);
+            return true;
+        }
+
+        private void give(long bytes) {
+            taken.addAndGet(-bytes);
+        }
+    }
+
     private static final class Queue {
         final ArrayDeque<AppendRequest> waiting = new ArrayDeque<>();
         long bytes;
@@ -118,8 +150,8 @@ final class AppendQueue {
     }
 
     private final Store store;
-    private final AppendConfig config;
     private final AppendBounds bounds;
+    private final Room room;
 
     // All that follows is guarded by this. Batches start outside of the lock: making their statements takes long.
     private final Map<Key, Queue> queues = new HashMap<>();
@@ -132,25 +164,22 @@ final class AppendQueue {
     private long totalBytes;
     private boolean stopping;
 
-    AppendQueue(Store store, AppendConfig config, AppendBounds bounds, MeterRegistry metrics) {
-        this(store, config, bounds, metrics, System::nanoTime);
-    }
-
-    AppendQueue(Store store, AppendConfig config, AppendBounds bounds, MeterRegistry metrics, LongSupplier nanoTime) {
+    /** @param writers the most shared batches in flight */
+    AppendQueue(Store store, int writers, AppendBounds bounds, Room room, LongSupplier nanoTime) {
         this.store = store;
-        this.config = config;
         this.bounds = bounds;
+        this.room = room;
         this.cooldowns = new Cooldowns(nanoTime);
-        this.idleWriters = config.writers();
-        metrics.gauge("annals.append.queue.bytes", this, AppendQueue::bytes);
-        metrics.gauge("annals.append.queue.projects", this, AppendQueue::size);
+        this.idleWriters = writers;
     }
 
-    private synchronized long bytes() {
+    /** Waiting, not in flight. */
+    synchronized long bytes() {
         return totalBytes;
     }
 
-    private synchronized int size() {
+    /** Counts a project's queue for records with numbers apart. */
+    synchronized int size() {
         return queues.size();
     }
 
@@ -182,7 +211,7 @@ final class AppendQueue {
                         || (!queue.waiting.isEmpty() && queue.bytes + request.bytes > bounds.queueBytes()))) {
             return new AppendOutcome.QueueFull("Too many records of this project are waiting to be written.");
         }
-        if (totalBytes > 0 && totalBytes + request.bytes > config.totalQueueBytes()) {
+        if (!room.take(totalBytes, request.bytes)) {
             return new AppendOutcome.QueueFull("Too many records are waiting to be written.");
         }
         if (queue == null) {
@@ -260,6 +289,7 @@ final class AppendQueue {
             batch.add(queue.waiting.remove());
             queue.bytes -= next.bytes;
             totalBytes -= next.bytes;
+            room.give(next.bytes);
         }
     }
 

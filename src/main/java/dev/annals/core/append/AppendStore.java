@@ -4,11 +4,10 @@ import dev.annals.core.feed.HeadWatch;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordRow;
 import dev.annals.core.record.StoredRecord;
-import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.DatabaseUnavailableException;
-import dev.annals.kernel.database.ServicePool;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.SequentialGuid;
 import io.smallrye.mutiny.Uni;
@@ -16,8 +15,6 @@ import io.smallrye.mutiny.tuples.Tuple2;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
-import jakarta.annotation.PreDestroy;
-import jakarta.enterprise.context.ApplicationScoped;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -33,11 +30,10 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes batches of requests into the database. {@link FailedBatch} handles failures: a record that the database refuses fails
+ * Writes batches of requests into one database. {@link FailedBatch} handles failures: a record that the database refuses fails
  * only its own request, transient failures are retried, and no record is stored twice.
  */
-@ApplicationScoped
-class AppendStore implements AppendQueue.Store {
+final class AppendStore implements AppendQueue.Store, AutoCloseable {
 
     private static final Sql FIND_HELD_IDS = Sql.named("core/append/find_held_ids");
     private static final Sql READ_RECORDS = Sql.named("core/feed/read_records");
@@ -46,30 +42,30 @@ class AppendStore implements AppendQueue.Store {
     private static final AppendOutcome ID_HELD = new AppendOutcome.Unavailable(
             "A transaction that is still open holds the id of a record. Send the request again with the same ids.");
 
+    private final Database database;
     private final Pool pool;
     private final SequentialGuid guids;
     private final HeadWatch heads;
     private final AppendConfig config;
     private final AppendBounds bounds;
-    private final ServicePool pools;
     private final Duration lockTimeout;
     private @Nullable Pool writers;
 
+    /** @param lockTimeout of batches that may wait for a lock for long */
     AppendStore(
-            Pool pool,
-            ServicePool pools,
+            Database database,
             SequentialGuid guids,
             HeadWatch heads,
             AppendConfig config,
             AppendBounds bounds,
-            AnnalsConfig annals) {
-        this.pool = pool;
-        this.pools = pools;
+            Duration lockTimeout) {
+        this.database = database;
+        this.pool = database.pool();
         this.guids = guids;
         this.heads = heads;
         this.config = config;
         this.bounds = bounds;
-        this.lockTimeout = annals.database().lockTimeout();
+        this.lockTimeout = lockTimeout;
     }
 
     /**
@@ -277,19 +273,19 @@ class AppendStore implements AppendQueue.Store {
     }
 
     boolean hasSeenPrimary() {
-        return pools.hasSeenPrimary();
+        return database.hasSeenPrimary();
     }
 
     /** Their transactions wait for no lock for long. */
     private synchronized Pool writers() {
         if (writers == null) {
-            writers = pools.openForWriters(config.writers(), bounds.lockTimeout());
+            writers = database.openForWriters(config.writers(), bounds.lockTimeout());
         }
         return writers;
     }
 
-    @PreDestroy
-    synchronized void close() {
+    @Override
+    public synchronized void close() {
         if (writers != null) {
             writers.closeAndForget();
         }

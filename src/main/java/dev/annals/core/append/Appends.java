@@ -3,13 +3,20 @@ package dev.annals.core.append;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.limits.Limit;
 import dev.annals.access.limits.Usage;
+import dev.annals.access.places.Places;
 import dev.annals.core.append.AppendOutcome.Reason;
 import dev.annals.core.append.AppendOutcome.Rejection;
 import dev.annals.core.feed.FeedLinks;
+import dev.annals.core.feed.HeadWatch;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.RecordReader;
 import dev.annals.core.record.StoredRecord;
+import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.database.Database;
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PerDatabase;
+import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.FieldError;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.Problem;
@@ -18,10 +25,12 @@ import dev.annals.kernel.http.ProblemType;
 import dev.annals.kernel.http.RequestBodies;
 import dev.annals.kernel.http.RequestParameters;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
+import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
 import jakarta.ws.rs.container.ContainerRequestContext;
@@ -38,13 +47,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import java.util.function.ToDoubleFunction;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** Appends the records of REST, CloudEvents and OTLP by one queue. */
+/** Appends the records of REST, CloudEvents and OTLP. */
 @Singleton
 public class Appends {
 
@@ -53,7 +64,7 @@ public class Appends {
 
     private static final Logger LOG = Logger.getLogger(Appends.class);
 
-    private final AppendQueue queues;
+    private final Queues queues;
     private final CatalogueCheck catalogue;
     private final FeedLinks links;
     private final RequestBodies bodies;
@@ -61,20 +72,80 @@ public class Appends {
     private final MeterRegistry metrics;
 
     Appends(
-            AppendStore writer,
+            Queues queues,
             CatalogueCheck catalogue,
             FeedLinks links,
             RequestBodies bodies,
             Usage usage,
-            AppendConfig config,
-            AppendBounds bounds,
             MeterRegistry metrics) {
-        this.queues = new AppendQueue(writer, config, bounds, metrics);
+        this.queues = queues;
         this.catalogue = catalogue;
         this.links = links;
         this.bodies = bodies;
         this.usage = usage;
         this.metrics = metrics;
+    }
+
+    /** The queues of each database, which have writers and connections of their own: a batch never has requests of two databases. */
+    @Singleton
+    static class Queues {
+
+        private final Places places;
+        private final PerDatabase<Writing> databases;
+
+        record Writing(AppendStore store, AppendQueue queues) {}
+
+        Queues(
+                Places places,
+                Databases databases,
+                SequentialGuid guids,
+                HeadWatch heads,
+                AppendConfig config,
+                AppendBounds bounds,
+                AnnalsConfig annals,
+                MeterRegistry metrics) {
+            this.places = places;
+            AppendQueue.Room room = new AppendQueue.Room(
+                    config.totalQueueBytes(), databases.all().size());
+            Duration lockTimeout = annals.database().lockTimeout();
+            this.databases = new PerDatabase<>(databases, database -> {
+                AppendStore store = new AppendStore(database, guids, heads, config, bounds, lockTimeout);
+                AppendQueue queues = new AppendQueue(store, config.writers(), bounds, room, System::nanoTime);
+                gauge(metrics, "bytes", database, queues, AppendQueue::bytes);
+                gauge(metrics, "projects", database, queues, AppendQueue::size);
+                return new Writing(store, queues);
+            });
+        }
+
+        private static void gauge(
+                MeterRegistry metrics,
+                String name,
+                Database database,
+                AppendQueue queues,
+                ToDoubleFunction<AppendQueue> value) {
+            Gauge.builder("annals.append.queue." + name, queues, value)
+                    .tag("database", database.name())
+                    .register(metrics);
+        }
+
+        /** As {@link AppendQueue#append}. */
+        CompletableFuture<AppendOutcome> append(AppendRequest request) {
+            return of(request.key.projectId()).queues().append(request);
+        }
+
+        Writing of(UUID projectId) {
+            return databases.of(places.of(projectId));
+        }
+
+        /** Waiting requests are still written and answered before the pools close. */
+        void stop(@Observes ShutdownEvent event) {
+            databases.all().forEach(writing -> writing.queues().stop());
+        }
+
+        @PreDestroy
+        void close() {
+            databases.all().forEach(writing -> writing.store().close());
+        }
     }
 
     /**
@@ -340,10 +411,5 @@ public class Appends {
             json.writeEndArray();
             json.writeEndObject();
         });
-    }
-
-    /** Waiting requests are still written and answered before the pool closes. */
-    void stop(@Observes ShutdownEvent event) {
-        queues.stop();
     }
 }

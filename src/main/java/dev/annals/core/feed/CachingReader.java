@@ -2,12 +2,14 @@ package dev.annals.core.feed;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.query.Filter;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.memory.Reservation;
 import io.micrometer.core.instrument.Counter;
@@ -56,15 +58,23 @@ class CachingReader implements FeedReader {
     private static final int RECORD_OVERHEAD = 100;
 
     private final DatabaseReader database;
-    private final PlaceFinder places;
+    private final Places places;
+    private final PerDatabase<PlaceFinder> finders;
     private final Cache<UUID, Tail> tails;
     private final long maxBytes;
     private final Counter fromMemory;
     private final Counter fromDatabase;
 
-    CachingReader(DatabaseReader database, @Reads Pool pool, Vertx vertx, FeedConfig config, MeterRegistry metrics) {
+    CachingReader(
+            DatabaseReader database,
+            Places places,
+            Databases databases,
+            Vertx vertx,
+            FeedConfig config,
+            MeterRegistry metrics) {
         this.database = database;
-        this.places = new PlaceFinder(pool, vertx);
+        this.places = places;
+        this.finders = new PerDatabase<>(databases, one -> new PlaceFinder(one.reads(), vertx));
         this.maxBytes = config.keptBytes();
         this.tails = Caffeine.newBuilder()
                 .maximumWeight(maxBytes)
@@ -102,7 +112,7 @@ class CachingReader implements FeedReader {
             fromDatabase.increment();
             return Uni.createFrom().nullItem();
         }
-        return DatabaseFailure.retried(places.find(projectId, tail.end.sequenceId()))
+        return DatabaseFailure.retried(finder(projectId).find(projectId, tail.end.sequenceId()))
                 .map(found -> {
                     FeedPage page = tail.stands(projectId, found)
                             ? tail.page(projectId, position, query, found.head > tail.end.sequenceId())
@@ -114,7 +124,7 @@ class CachingReader implements FeedReader {
 
     private Uni<FeedPage> readAndCache(UUID projectId, FeedQuery query, @Nullable Reservation held) {
         // Taken before the read: a page of another history never counts as one of this history.
-        History history = places.history;
+        History history = finder(projectId).history;
         return database.read(projectId, query, held).invoke(page -> cache(projectId, page, history));
     }
 
@@ -128,7 +138,7 @@ class CachingReader implements FeedReader {
         }
         if (history == null) {
             // The first page after the start: the answer tells the history for the next one.
-            places.find(projectId, 0).subscribe().with(found -> {}, failure -> {});
+            finder(projectId).find(projectId, 0).subscribe().with(found -> {}, failure -> {});
             return;
         }
         Tail tail = new Tail(
@@ -136,6 +146,10 @@ class CachingReader implements FeedReader {
         if (isSmall(tail)) {
             tails.asMap().merge(projectId, tail, (before, added) -> join(projectId, before, added));
         }
+    }
+
+    private PlaceFinder finder(UUID projectId) {
+        return finders.of(places.of(projectId));
     }
 
     /** No project takes more than a quarter of the memory. */

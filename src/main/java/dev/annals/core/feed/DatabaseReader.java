@@ -1,5 +1,6 @@
 package dev.annals.core.feed;
 
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.FeedIndex.ScanPlan;
 import dev.annals.core.feed.FeedPage.Searched;
 import dev.annals.core.feed.FeedQuery.Order;
@@ -9,7 +10,6 @@ import dev.annals.core.record.RecordRow;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.ElsewhereException;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.kernel.http.Problem;
@@ -22,14 +22,16 @@ import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.inject.Typed;
+import jakarta.inject.Inject;
 import java.io.Serial;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads pages from one database: the primary, unless {@link StandbyReader} made this reader for a standby.
+ * Reads pages from the primary of the project's database, unless {@link StandbyReader} made this reader for a standby.
  *
  * <pre>
  * oldest first, no filter    read_feed.sql    the places of the page, then its records
@@ -61,11 +63,17 @@ public class DatabaseReader implements FeedReader {
     /** Replaces a row that was handled on arrival, so that the result does not hold all rows at once. */
     private static final Boolean HANDLED = true;
 
-    private final Pool pool;
+    private final Function<UUID, Pool> pool;
     private final FeedIndex index;
 
-    public DatabaseReader(@Reads Pool pool, FeedIndex index) {
-        this.pool = pool;
+    @Inject
+    DatabaseReader(Places places, FeedIndex index) {
+        this.pool = projectId -> places.of(projectId).reads();
+        this.index = index;
+    }
+
+    public DatabaseReader(Pool pool, FeedIndex index) {
+        this.pool = projectId -> pool;
         this.index = index;
     }
 
@@ -126,7 +134,7 @@ public class DatabaseReader implements FeedReader {
         return FIND_PLACES
                 .bind("project_id", new UUID[] {projectId})
                 .bind("sequence_id", new Long[] {cursor.sequenceId()})
-                .execute(pool)
+                .execute(pool.apply(projectId))
                 .chain(rows -> {
                     Row row = rows.iterator().next();
                     if (!row.getBoolean("here")) {
@@ -158,7 +166,7 @@ public class DatabaseReader implements FeedReader {
     public Uni<Cursor> oldest(UUID projectId) {
         return DatabaseFailure.retried(FIND_HORIZON
                 .bind("project_id", projectId)
-                .execute(pool)
+                .execute(pool.apply(projectId))
                 .map(rows -> {
                     for (Row row : rows) {
                         return Cursor.behind(
@@ -177,7 +185,7 @@ public class DatabaseReader implements FeedReader {
                 .deferred(() -> READ_RECORDS
                         .bind("project_id", projectId)
                         .bind("id", new UUID[] {id(id)})
-                        .execute(pool)
+                        .execute(pool.apply(projectId))
                         .map(DatabaseReader::onlyRecord)));
     }
 
@@ -206,12 +214,12 @@ public class DatabaseReader implements FeedReader {
     }
 
     private Uni<FeedPage> readForward(UUID projectId, FeedQuery query, Cursor cursor, @Nullable Reservation held) {
-        Places read = new Places(projectId, cursor, query, held);
+        PlacesOfPage read = new PlacesOfPage(projectId, cursor, query, held);
         return READ_FEED
                 .bind("project_id", projectId)
                 .bind("sequence_id", cursor.sequenceId())
                 .bind("limit", query.limit() + 1)
-                .execute(pool, row -> {
+                .execute(pool.apply(projectId), row -> {
                     read.add(row);
                     return HANDLED;
                 })
@@ -296,7 +304,7 @@ public class DatabaseReader implements FeedReader {
                 .bind("first", first)
                 .bind("last", last)
                 .bind("limit", query.limit())
-                .execute(pool, row -> {
+                .execute(pool.apply(projectId), row -> {
                     scan.add(row);
                     return HANDLED;
                 })
@@ -334,7 +342,7 @@ public class DatabaseReader implements FeedReader {
                 .bind("project_id", projectId)
                 .bind("id", missing)
                 .bind("bytes", (long) records.reserveAll())
-                .execute(pool, row -> {
+                .execute(pool.apply(projectId), row -> {
                     records.addLarge(row);
                     return HANDLED;
                 })
@@ -365,7 +373,7 @@ public class DatabaseReader implements FeedReader {
     }
 
     /** The first row of {@code read_feed.sql} has the places of the page, each other one a record. */
-    private static final class Places {
+    private static final class PlacesOfPage {
 
         /** The index in {@code numbers} of the first segment's start. */
         private static final int SEGMENT_STARTS = 3;
@@ -386,7 +394,7 @@ public class DatabaseReader implements FeedReader {
         private int segment;
         private long lastSequenceId;
 
-        Places(UUID projectId, Cursor cursor, FeedQuery query, @Nullable Reservation held) {
+        PlacesOfPage(UUID projectId, Cursor cursor, FeedQuery query, @Nullable Reservation held) {
             this.projectId = projectId;
             this.cursor = cursor;
             this.query = query;

@@ -1,7 +1,9 @@
 package dev.annals.core.feed;
 
+import dev.annals.kernel.database.Database;
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.database.PolledNumber;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -9,7 +11,6 @@ import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
-import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.time.Duration;
@@ -24,24 +25,28 @@ public class FeedLockWatch {
     /** Short enough to measure several times before a commit that waits for a lock fails. */
     private static final Duration INTERVAL = Duration.ofSeconds(5);
 
-    private final PolledNumber seconds;
+    private final PerDatabase<PolledNumber> seconds;
 
-    FeedLockWatch(@Reads Pool pool, Vertx vertx, MeterRegistry metrics) {
-        this.seconds = new PolledNumber(Sql.named("core/feed/read_lock_wait"), pool, vertx);
-        Gauge.builder("annals.feed.lock.wait.seconds", seconds::last)
-                .description("How long the longest wait for the lock of a feed has lasted")
-                .register(metrics);
+    FeedLockWatch(Databases databases, Vertx vertx, MeterRegistry metrics) {
+        this.seconds = new PerDatabase<>(databases, database -> {
+            PolledNumber wait = new PolledNumber(Sql.named("core/feed/read_lock_wait"), database.reads(), vertx);
+            Gauge.builder("annals.feed.lock.wait.seconds", wait::last)
+                    .description("How long the longest wait for the lock of a feed has lasted")
+                    .tag("database", database.name())
+                    .register(metrics);
+            return wait;
+        });
     }
 
     void start(@Observes StartupEvent event) {
-        seconds.start(INTERVAL);
+        seconds.all().forEach(wait -> wait.start(INTERVAL));
     }
 
     void stop(@Observes ShutdownEvent event) {
-        seconds.stop();
+        seconds.all().forEach(PolledNumber::stop);
     }
 
-    Uni<Double> look() {
-        return seconds.look();
+    Uni<Double> look(Database database) {
+        return seconds.of(database).look();
     }
 }

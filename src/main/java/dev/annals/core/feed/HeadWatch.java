@@ -1,6 +1,8 @@
 package dev.annals.core.feed;
 
-import dev.annals.kernel.database.Reads;
+import dev.annals.access.places.Places;
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemException;
@@ -36,8 +38,8 @@ import org.jboss.logging.Logger;
 /**
  * Wakes the clients that wait for records when the head of their feed moves, and limits how many may wait.
  *
- * <p>Appends of this instance report their head ({@link #appended}). One statement per tick reads the heads of all awaited
- * feeds; correctness rests on it alone. It compares the head with each client's position, not with the previous head, so the
+ * <p>Appends of this instance report their head ({@link #appended}). One statement per tick and database reads the heads of all
+ * awaited feeds; correctness rests on it alone. It compares the head with each client's position, not with the previous head, so the
  * next tick repairs whatever an earlier one missed.
  *
  * <p>Times are {@link System#nanoTime()}. Safe for any thread.
@@ -55,25 +57,32 @@ public class HeadWatch {
 
     private static final Logger LOG = Logger.getLogger(HeadWatch.class);
     private static final Sql READ_HEADS = Sql.named("core/feed/read_heads");
-    private static final Duration TICK_AFTER_FAILURE = Duration.ofSeconds(1);
+    private static final Duration PAUSE_AFTER_FAILURE = Duration.ofSeconds(1);
     private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
 
     private final Map<UUID, Watched> projects = new HashMap<>();
     private final AtomicInteger waits = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
-    private final Pool pool;
+    private final Places places;
+    private final PerDatabase<Heads> databases;
     private final StandbyReader standbys;
     private final Vertx vertx;
     private final Context context;
     private final LiveConfig config;
     private final Timer statements;
     private boolean ticking;
-    private boolean failing;
     private boolean stopping;
 
-    HeadWatch(@Reads Pool pool, StandbyReader standbys, Vertx vertx, LiveConfig config, MeterRegistry metrics) {
+    HeadWatch(
+            Places places,
+            Databases databases,
+            StandbyReader standbys,
+            Vertx vertx,
+            LiveConfig config,
+            MeterRegistry metrics) {
+        this.places = places;
+        this.databases = new PerDatabase<>(databases, database -> new Heads(database.reads()));
         this.standbys = standbys;
-        this.pool = pool;
         this.vertx = vertx;
         this.context = vertx.getOrCreateContext();
         this.config = config;
@@ -182,7 +191,7 @@ public class HeadWatch {
         project.waiting.add(waiter);
         if (!ticking) {
             ticking = true;
-            context.runOnContext(now -> schedule(TICK));
+            context.runOnContext(now -> schedule());
         }
         return true;
     }
@@ -225,16 +234,17 @@ public class HeadWatch {
         });
     }
 
-    private void schedule(Duration delay) {
-        vertx.setTimer(Math.max(1, delay.toMillis()), timer -> tick());
+    private void schedule() {
+        vertx.setTimer(TICK.toMillis(), timer -> tick());
     }
 
     private void tick() {
-        List<UUID> awaited = new ArrayList<>();
+        Map<Heads, List<UUID>> awaited = new HashMap<>();
         synchronized (this) {
             projects.forEach((id, project) -> {
                 if (!project.waiting.isEmpty()) {
-                    awaited.add(id);
+                    awaited.computeIfAbsent(databases.of(places.of(id)), heads -> new ArrayList<>())
+                            .add(id);
                 }
             });
             if (awaited.isEmpty()) {
@@ -242,27 +252,68 @@ public class HeadWatch {
                 return;
             }
         }
-        Multi.createFrom()
-                .iterable(awaited)
-                .group()
-                .intoLists()
-                .of(HEADS_PER_STATEMENT)
-                .onItem()
-                .transformToUniAndConcatenate(this::readHeads)
-                .subscribe()
-                .with(done -> {}, this::afterFailure, this::afterSuccess);
+        awaited.forEach(Heads::read);
+        schedule();
     }
 
-    private Uni<Boolean> readHeads(List<UUID> projectIds) {
-        long began = System.nanoTime();
-        return READ_HEADS
-                .bind("project_ids", projectIds.toArray(UUID[]::new))
-                .execute(pool)
-                .map(rows -> {
-                    statements.record(System.nanoTime() - began, TimeUnit.NANOSECONDS);
-                    learn(rows, began);
-                    return true;
-                });
+    /** Reads the heads of one database, unless it has not answered yet. */
+    private final class Heads {
+
+        private final Pool pool;
+        private volatile boolean reading;
+        private volatile boolean failing;
+        private volatile long pausedUntil = System.nanoTime();
+
+        Heads(Pool pool) {
+            this.pool = pool;
+        }
+
+        void read(List<UUID> awaited) {
+            if (reading || System.nanoTime() - pausedUntil < 0) {
+                return;
+            }
+            reading = true;
+            Multi.createFrom()
+                    .iterable(awaited)
+                    .group()
+                    .intoLists()
+                    .of(HEADS_PER_STATEMENT)
+                    .onItem()
+                    .transformToUniAndConcatenate(this::readHeads)
+                    .subscribe()
+                    .with(done -> {}, this::failed, this::succeeded);
+        }
+
+        private Uni<Boolean> readHeads(List<UUID> projectIds) {
+            long began = System.nanoTime();
+            return READ_HEADS
+                    .bind("project_ids", projectIds.toArray(UUID[]::new))
+                    .execute(pool)
+                    .map(rows -> {
+                        statements.record(System.nanoTime() - began, TimeUnit.NANOSECONDS);
+                        learn(rows, began);
+                        return true;
+                    });
+        }
+
+        private void succeeded() {
+            if (failing) {
+                failing = false;
+                LOG.info("The heads of feeds can be read again");
+            }
+            reading = false;
+        }
+
+        private void failed(Throwable failure) {
+            if (!failing) {
+                failing = true;
+                LOG.warnf(
+                        "The heads of feeds cannot be read; waiting clients are only woken by appends of this instance: %s",
+                        failure);
+            }
+            pausedUntil = System.nanoTime() + PAUSE_AFTER_FAILURE.toNanos();
+            reading = false;
+        }
     }
 
     private void learn(RowSet<Row> rows, long began) {
@@ -291,24 +342,6 @@ public class HeadWatch {
                 project,
                 waiter -> waiter.position < head || (waiter.position > head && waiter.since - began < 0),
                 woken);
-    }
-
-    private void afterSuccess() {
-        if (failing) {
-            failing = false;
-            LOG.info("The heads of feeds can be read again");
-        }
-        schedule(TICK);
-    }
-
-    private void afterFailure(Throwable failure) {
-        if (!failing) {
-            failing = true;
-            LOG.warnf(
-                    "The heads of feeds cannot be read; waiting clients are only woken by appends of this instance: %s",
-                    failure);
-        }
-        context.runOnContext(now -> schedule(TICK_AFTER_FAILURE));
     }
 
     synchronized boolean isStopping() {

@@ -1,8 +1,12 @@
 package dev.annals.core.feed;
 
+import com.github.benmanes.caffeine.cache.Cache;
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.HeadWatch.Kind;
 import dev.annals.core.feed.HeadWatch.Waiter;
 import dev.annals.core.query.Filter;
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.memory.MemoryBudget;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.smallrye.mutiny.Uni;
@@ -36,7 +40,8 @@ class LiveFeed {
 
     private final FeedReader reader;
     private final HeadWatch watch;
-    private final SharedReads reads;
+    private final Places places;
+    private final PerDatabase<SharedReads> reads;
     private final LiveConfig config;
     private final FeedConfig pages;
     private final MemoryBudget memory;
@@ -45,6 +50,8 @@ class LiveFeed {
     LiveFeed(
             FeedReader reader,
             HeadWatch watch,
+            Places places,
+            Databases databases,
             LiveConfig config,
             FeedConfig pages,
             MemoryBudget memory,
@@ -52,11 +59,13 @@ class LiveFeed {
             MeterRegistry metrics) {
         this.reader = reader;
         this.watch = watch;
+        this.places = places;
         this.config = config;
         this.pages = pages;
         this.memory = memory;
         this.vertx = vertx;
-        this.reads = new SharedReads(reader, memory, vertx, metrics);
+        Cache<SharedReads.Key, SharedReads.Page> ended = SharedReads.newCache();
+        this.reads = new PerDatabase<>(databases, database -> new SharedReads(reader, ended, memory, vertx, metrics));
     }
 
     /**
@@ -105,7 +114,7 @@ class LiveFeed {
         private final Supplier<Filter> filter;
         private final HeadWatch watch;
         private final Waiter waiter;
-        private final SharedReads reads;
+        private final Supplier<SharedReads> reads;
         private final SharedReads.Client client;
         private boolean reading;
         /** Written on the event loop alone, but read by {@link SharedReads}. */
@@ -116,7 +125,7 @@ class LiveFeed {
             this.query = request.query();
             this.filter = request.filter();
             this.watch = feed.watch;
-            this.reads = feed.reads;
+            this.reads = () -> feed.reads.of(feed.places.of(projectId));
             this.context = feed.vertx.getOrCreateContext();
             this.waiter = new Waiter(kind, projectId, this::wake, this::stop);
             this.client = new SharedReads.Client(this::isEnded, this::succeeded, this::failed);
@@ -147,7 +156,7 @@ class LiveFeed {
             }
             reading = true;
             query = query.with(filter.get());
-            reads.read(projectId, query, asOf, client);
+            reads.get().read(projectId, query, asOf, client);
         }
 
         private void succeeded(SharedReads.Page page) {

@@ -25,7 +25,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads pages for waiting clients, {@link #PARALLEL} at a time. Clients share the read of a page, so that a record that wakes
+ * Reads pages of one database for waiting clients, {@link #PARALLEL} at a time. Clients share the read of a page, so that a record that wakes
  * thousands of clients costs the database one page.
  *
  * <pre>
@@ -52,21 +52,27 @@ final class SharedReads {
     private final Map<Key, Read> latest = new HashMap<>();
 
     private final Queue<Read> queue = new ArrayDeque<>();
-    private final Cache<Key, Page> ended = Caffeine.newBuilder()
-            .maximumWeight(CACHED_BYTES)
-            .<Key, Page>weigher((key, page) -> page.size())
-            .expireAfterWrite(CACHED)
-            .build();
+    private final Cache<Key, Page> ended;
     private int running;
 
-    SharedReads(FeedReader reader, MemoryBudget memory, Vertx vertx, MeterRegistry metrics) {
+    /** @param ended from {@link #newCache}, shared by the databases */
+    SharedReads(FeedReader reader, Cache<Key, Page> ended, MemoryBudget memory, Vertx vertx, MeterRegistry metrics) {
         this.reader = reader;
+        this.ended = ended;
         this.memory = memory;
         this.context = vertx.getOrCreateContext();
         this.timer = metrics.timer("annals.live.pages");
     }
 
-    private record Key(UUID projectId, FeedQuery query) {}
+    static Cache<Key, Page> newCache() {
+        return Caffeine.newBuilder()
+                .maximumWeight(CACHED_BYTES)
+                .<Key, Page>weigher((key, page) -> page.size())
+                .expireAfterWrite(CACHED)
+                .build();
+    }
+
+    record Key(UUID projectId, FeedQuery query) {}
 
     /** Exactly one of {@code read} and {@code failed} is called, once, on any thread. */
     record Client(BooleanSupplier isGone, Consumer<Page> read, Consumer<Throwable> failed) {}

@@ -2,11 +2,13 @@ package dev.annals.core.feed;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.DatabaseReader.NotReachedException;
 import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.ElsewhereException;
-import dev.annals.kernel.database.ServicePool;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.memory.Reservation;
 import io.micrometer.core.instrument.Counter;
@@ -18,6 +20,7 @@ import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -46,44 +49,79 @@ class StandbyReader implements FeedReader {
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final FeedReader primary;
-    private final @Nullable Pool pool;
-    private final @Nullable DatabaseReader standby;
+    private final Places places;
+    private final PerDatabase<Optional<Standbys>> databases;
     private final Counter fromStandby;
     private final Counter fromPrimary;
 
-    private final Cache<UUID, Long> appended = Caffeine.newBuilder()
-            .maximumSize(MAX_PROJECTS)
-            .expireAfterWrite(REMEMBERED)
-            .build();
-
-    private final Cache<UUID, Long> replayed = Caffeine.newBuilder()
-            .maximumSize(MAX_PROJECTS)
-            .expireAfterWrite(REMEMBERED)
-            .build();
-
-    private final AtomicLong retryAt = new AtomicLong(System.nanoTime());
-    private volatile boolean failing;
+    private final Cache<UUID, Long> appended = newCache();
 
     StandbyReader(
             CachingReader primary,
-            Pool writes,
-            ServicePool pools,
+            Places places,
+            Databases databases,
             AnnalsConfig config,
             FeedIndex index,
             MeterRegistry metrics) {
         this.primary = primary;
-        // The first call creates the default pool, from which the pool for standbys is made.
-        writes.size();
-        this.pool = config.readDatabaseUrl().isPresent()
-                ? pools.openForStandbys(config.database().readPoolSize())
-                : null;
-        this.standby = pool == null ? null : new DatabaseReader(pool, index.readBy(pool));
+        this.places = places;
+        int size = config.database().readPoolSize();
+        this.databases = new PerDatabase<>(
+                databases,
+                database -> database.openForStandbys(size).map(pool -> new Standbys(pool, index.readBy(pool))));
         this.fromStandby = metrics.counter("annals.feed.reads", "server", "standby");
         this.fromPrimary = metrics.counter("annals.feed.reads", "server", "primary");
     }
 
+    private static Cache<UUID, Long> newCache() {
+        return Caffeine.newBuilder()
+                .maximumSize(MAX_PROJECTS)
+                .expireAfterWrite(REMEMBERED)
+                .build();
+    }
+
     void start(@Observes StartupEvent event) {
-        if (pool != null) {
+        databases.all().forEach(standbys -> standbys.ifPresent(Standbys::check));
+    }
+
+    void appended(UUID projectId, long head) {
+        if (standbys(projectId).isPresent()) {
+            appended.asMap().merge(projectId, head, Math::max);
+        }
+    }
+
+    private Optional<Standbys> standbys(UUID projectId) {
+        return databases.of(places.of(projectId));
+    }
+
+    @Override
+    public Uni<FeedPage> read(UUID projectId, FeedQuery query, @Nullable Reservation held) {
+        Optional<Standbys> standbys = standbys(projectId);
+        return standbys.isPresent()
+                ? standbys.get().read(projectId, query, held)
+                : primary.read(projectId, query, held);
+    }
+
+    private long needed(UUID projectId, FeedQuery query) {
+        Long own = appended.getIfPresent(projectId);
+        return Math.max(query.newestSeen(), own == null ? 0 : own);
+    }
+
+    /** The hot standbys of one database. */
+    private final class Standbys {
+
+        private final Pool pool;
+        private final DatabaseReader reader;
+        private final Cache<UUID, Long> replayed = newCache();
+        private final AtomicLong retryAt = new AtomicLong(System.nanoTime());
+        private volatile boolean failing;
+
+        Standbys(Pool pool, FeedIndex index) {
+            this.pool = pool;
+            this.reader = new DatabaseReader(pool, index);
+        }
+
+        void check() {
             pool.withConnection(connection -> connection.query("select 1").execute())
                     .subscribe()
                     .with(
@@ -93,77 +131,61 @@ class StandbyReader implements FeedReader {
                                             + " ANNALS_DATABASE_URL until one answers.",
                                     failure.getMessage()));
         }
-    }
 
-    void appended(UUID projectId, long head) {
-        if (standby != null) {
-            appended.asMap().merge(projectId, head, Math::max);
+        Uni<FeedPage> read(UUID projectId, FeedQuery query, @Nullable Reservation held) {
+            Supplier<Uni<FeedPage>> fallback = () -> {
+                fromPrimary.increment();
+                return primary.read(projectId, query, held);
+            };
+            if (failing && !mayRetry()) {
+                return fallback.get();
+            }
+            return isReplayed(projectId, needed(projectId, query))
+                    .chain(reached -> reached
+                            ? reader.readIfReached(projectId, query, held).invoke(this::answered)
+                            : fallback.get())
+                    .onFailure(failure -> failure instanceof NotReachedException || failure instanceof ElsewhereException)
+                    .recoverWithUni(behind -> {
+                        replayed.invalidate(projectId);
+                        return fallback.get();
+                    })
+                    .onFailure(DatabaseFailure::isOutage)
+                    .recoverWithUni(failure -> {
+                        retryAt.set(System.nanoTime() + RETRY_NANOS);
+                        failing = true;
+                        return fallback.get();
+                    });
         }
-    }
 
-    @Override
-    public Uni<FeedPage> read(UUID projectId, FeedQuery query, @Nullable Reservation held) {
-        if (standby == null || pool == null) {
-            return primary.read(projectId, query, held);
+        private void answered() {
+            failing = false;
+            fromStandby.increment();
         }
-        Supplier<Uni<FeedPage>> fallback = () -> {
-            fromPrimary.increment();
-            return primary.read(projectId, query, held);
-        };
-        if (failing && !mayRetry()) {
-            return fallback.get();
+
+        private boolean mayRetry() {
+            long at = retryAt.get();
+            long now = System.nanoTime();
+            return now - at >= 0 && retryAt.compareAndSet(at, now + RETRY_NANOS);
         }
-        return isReplayed(pool, projectId, needed(projectId, query))
-                .chain(reached ->
-                        reached ? standby.readIfReached(projectId, query, held).invoke(this::answered) : fallback.get())
-                .onFailure(failure -> failure instanceof NotReachedException || failure instanceof ElsewhereException)
-                .recoverWithUni(behind -> {
-                    replayed.invalidate(projectId);
-                    return fallback.get();
-                })
-                .onFailure(DatabaseFailure::isOutage)
-                .recoverWithUni(failure -> {
-                    retryAt.set(System.nanoTime() + RETRY_NANOS);
-                    failing = true;
-                    return fallback.get();
-                });
-    }
 
-    private long needed(UUID projectId, FeedQuery query) {
-        Long own = appended.getIfPresent(projectId);
-        return Math.max(query.newestSeen(), own == null ? 0 : own);
-    }
-
-    private void answered() {
-        failing = false;
-        fromStandby.increment();
-    }
-
-    private boolean mayRetry() {
-        long at = retryAt.get();
-        long now = System.nanoTime();
-        return now - at >= 0 && retryAt.compareAndSet(at, now + RETRY_NANOS);
-    }
-
-    private Uni<Boolean> isReplayed(Pool standbys, UUID projectId, long needed) {
-        Long known = replayed.getIfPresent(projectId);
-        if (needed <= (known == null ? 0 : known)) {
-            return Uni.createFrom().item(true);
+        private Uni<Boolean> isReplayed(UUID projectId, long needed) {
+            Long known = replayed.getIfPresent(projectId);
+            if (needed <= (known == null ? 0 : known)) {
+                return Uni.createFrom().item(true);
+            }
+            return READ_HEADS
+                    .bind("project_ids", new UUID[] {projectId})
+                    .execute(pool)
+                    .map(rows -> {
+                        long head = rows.iterator().next().getLong("head");
+                        replayed.put(projectId, head);
+                        return needed <= head;
+                    });
         }
-        return READ_HEADS
-                .bind("project_ids", new UUID[] {projectId})
-                .execute(standbys)
-                .map(rows -> {
-                    long head = rows.iterator().next().getLong("head");
-                    replayed.put(projectId, head);
-                    return needed <= head;
-                });
     }
 
     @PreDestroy
     void close() {
-        if (pool != null) {
-            pool.closeAndForget();
-        }
+        databases.all().forEach(standbys -> standbys.ifPresent(one -> one.pool.closeAndForget()));
     }
 }

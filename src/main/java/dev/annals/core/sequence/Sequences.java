@@ -3,17 +3,19 @@ package dev.annals.core.sequence;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.annals.access.caller.Actor;
-import dev.annals.kernel.database.ServicePool;
+import dev.annals.access.places.Places;
+import dev.annals.kernel.database.Database;
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import io.quarkus.runtime.ShutdownEvent;
+import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
-import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
@@ -21,7 +23,6 @@ import jakarta.inject.Inject;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.UUID;
-import java.util.function.Supplier;
 
 /** The sequences of all projects, and this process's generators for them: one per sequence, shared by all callers. */
 @ApplicationScoped
@@ -34,27 +35,27 @@ public class Sequences {
     /** A generator that is dropped loses the rest of its batch, so this is more than a busy process uses. Each takes about a KiB. */
     private static final int MAX_GENERATORS = 10_000;
 
-    private final Pool pool;
+    private final Places places;
+    private final PerDatabase<SeriesSession> sessions;
     private final SequentialGuid guids;
-    private final SeriesSession session;
-    private final Cache<UUID, SequenceGenerator> generators;
+    private final Cache<Drawn, SequenceGenerator> generators;
     /** A name never changes its sequence, so an outdated entry is one that was deleted. */
     private final Cache<Name, Sequence> known;
 
     @Inject
-    Sequences(Pool pool, ServicePool connections, SequentialGuid guids) {
-        this(pool, connections::connect, guids);
+    Sequences(Places places, Databases databases, SequentialGuid guids) {
+        this(places, new PerDatabase<>(databases, database -> new SeriesSession(database::connect)), guids);
     }
 
     /**
      * The sequences as one process sees them.
      *
-     * @param connect opens the connection whose session owns the series
+     * @param sessions own the series
      */
-    Sequences(Pool pool, Supplier<Uni<SqlConnection>> connect, SequentialGuid guids) {
-        this.pool = pool;
+    Sequences(Places places, PerDatabase<SeriesSession> sessions, SequentialGuid guids) {
+        this.places = places;
+        this.sessions = sessions;
         this.guids = guids;
-        this.session = new SeriesSession(connect);
         this.generators = Caffeine.newBuilder().maximumSize(MAX_GENERATORS).build();
         this.known = Caffeine.newBuilder()
                 .maximumSize(MAX_GENERATORS)
@@ -63,6 +64,8 @@ public class Sequences {
     }
 
     private record Name(UUID projectId, String name) {}
+
+    private record Drawn(UUID sequenceId, Database from) {}
 
     public record Defined(Sequence sequence, boolean created) {}
 
@@ -91,7 +94,7 @@ public class Sequences {
                 .bind("next_value", definition.firstNextValue())
                 .bind("actor_token", actor.token())
                 .bind("address", actor.address())
-                .execute(pool)
+                .execute(places.of(projectId).pool())
                 .onFailure(Sequences::isLimit)
                 .transform(failure -> new ProblemException(
                         ProblemType.TOO_MANY_SEQUENCES,
@@ -121,7 +124,7 @@ public class Sequences {
         return FIND_SEQUENCE
                 .bind("project_id", projectId)
                 .bind("name", name)
-                .execute(pool)
+                .execute(places.of(projectId).pool())
                 .map(rows -> read(rows, name));
     }
 
@@ -150,10 +153,10 @@ public class Sequences {
                         .bind("id", sequence.id())
                         .bind("actor_token", actor.token())
                         .bind("address", actor.address())
-                        .execute(pool)
+                        .execute(places.of(projectId).pool())
                         .invoke(() -> {
                             known.invalidate(new Name(projectId, name));
-                            generators.invalidate(sequence.id());
+                            generators.invalidate(new Drawn(sequence.id(), places.of(projectId)));
                         }))
                 .replaceWithVoid();
     }
@@ -172,7 +175,9 @@ public class Sequences {
 
     /** The generator of a sequence of kind {@code SYNCHRONOUS} draws in transactions of its own. */
     public SequenceGenerator generator(Sequence sequence) {
-        return generators.get(sequence.id(), id -> newGenerator(sequence));
+        return generators.get(
+                new Drawn(sequence.id(), places.of(sequence.projectId())),
+                drawn -> newGenerator(sequence, drawn.from()));
     }
 
     /** Draws in the caller's transactions. */
@@ -181,12 +186,13 @@ public class Sequences {
             throw new IllegalArgumentException(sequence.name() + " is of kind "
                     + sequence.definition().kind() + "; only SYNCHRONOUS draws in the caller's transaction");
         }
-        return new SynchronousSequence(new SequenceRow(pool, sequence));
+        return new SynchronousSequence(
+                new SequenceRow(places.of(sequence.projectId()).pool(), sequence));
     }
 
-    private SequenceGenerator newGenerator(Sequence sequence) {
+    private SequenceGenerator newGenerator(Sequence sequence, Database database) {
         Sequence.Definition definition = sequence.definition();
-        SequenceRow row = new SequenceRow(pool, sequence);
+        SequenceRow row = new SequenceRow(database.pool(), sequence);
         return switch (definition.kind()) {
             // Never retried: if it is unknown whether an UPDATE was committed, that could leave a gap.
             case SYNCHRONOUS ->
@@ -199,10 +205,11 @@ public class Sequences {
             case PSEUDO_RANDOM ->
                 new PseudoRandomSequence(new AsynchronousSequence(row), Math.toIntExact(definition.start()));
             case COMPOSITE -> new CompositeSequence(row, InstantSource.system());
-            case RECYCLED_SERIES -> new BatchSequence(new RecycledSeries(row, session), sequence.name(), 1, 0);
-            case NATIVE -> new NativeSequence(pool, row);
+            case RECYCLED_SERIES ->
+                new BatchSequence(new RecycledSeries(row, sessions.of(database)), sequence.name(), 1, 0);
+            case NATIVE -> new NativeSequence(database.pool(), row);
             case BIT_REVERSED -> {
-                NativeSequence values = new NativeSequence(pool, row);
+                NativeSequence values = new NativeSequence(database.pool(), row);
                 yield count -> values.next(count).map(block -> block.map(value -> Long.reverse(value) >>> 1));
             }
             case COMMIT_ORDERED, MAX_PLUS_ONE ->
@@ -212,7 +219,13 @@ public class Sequences {
 
     /** Releases the series of this process. */
     Uni<Void> close() {
-        return session.close();
+        return Multi.createFrom()
+                .iterable(sessions.all())
+                .onItem()
+                .transformToUniAndMerge(session -> session.close().replaceWith(true))
+                .collect()
+                .last()
+                .replaceWithVoid();
     }
 
     void stop(@Observes ShutdownEvent event) {

@@ -1,12 +1,12 @@
 package dev.annals.derived.search;
 
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.FeedIndex;
 import dev.annals.core.feed.FeedIndex.ScanPlan;
 import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.query.Filter;
 import dev.annals.derived.projection.Projection;
 import dev.annals.kernel.database.Binds;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
@@ -21,6 +21,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -72,14 +73,18 @@ public class SearchIndex implements Projection, FeedIndex {
     private static final int BLOCKS_PER_RESET = 500;
     private static final int TERMS_PER_RESET = 20_000;
 
-    private final Pool pool;
+    private final Function<UUID, Pool> pool;
     private final SearchConfig config;
     private final int indexedBytes;
     private final int indexedWords;
     private final int terms;
 
     @Inject
-    public SearchIndex(@Reads Pool pool, SearchConfig config) {
+    SearchIndex(Places places, SearchConfig config) {
+        this(projectId -> places.of(projectId).reads(), config, INDEXED_BYTES, INDEXED_WORDS, DICTIONARY_TERMS);
+    }
+
+    public SearchIndex(Pool pool, SearchConfig config) {
         this(pool, config, INDEXED_BYTES, INDEXED_WORDS, DICTIONARY_TERMS);
     }
 
@@ -92,6 +97,10 @@ public class SearchIndex implements Projection, FeedIndex {
      * @param terms the most terms of a field in the dictionary of a project; a pattern for a field with more is not looked up
      */
     public SearchIndex(Pool pool, SearchConfig config, int indexedBytes, int indexedWords, int terms) {
+        this(projectId -> pool, config, indexedBytes, indexedWords, terms);
+    }
+
+    private SearchIndex(Function<UUID, Pool> pool, SearchConfig config, int indexedBytes, int indexedWords, int terms) {
         this.pool = pool;
         this.config = config;
         this.indexedBytes = indexedBytes;
@@ -369,7 +378,7 @@ public class SearchIndex implements Projection, FeedIndex {
                     .bind("values", keys.values())
                     .bind("most", keys.mostTerms());
         }
-        return binds.execute(pool)
+        return binds.execute(pool.apply(projectId))
                 .chain(rows -> !keys.isAnything() && rows.iterator().next().getBoolean("anything")
                         ? find(projectId, order, filter, IndexKeys.NONE, from, blocks)
                         : Uni.createFrom().item(hits(rows, ascending, from, blocks)));

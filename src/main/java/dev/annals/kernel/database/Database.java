@@ -4,6 +4,7 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import java.time.Duration;
+import java.util.Optional;
 
 /** One of the service's databases, with its pools. */
 public final class Database {
@@ -38,6 +39,17 @@ public final class Database {
     /** The caller closes the pool. */
     public Pool openForWriters(int size, Duration lockTimeout) {
         return pools.openForWriters(size, lockTimeout);
+    }
+
+    /**
+     * Opens a pool for the hot standbys that {@code annals.read-database-url} names. The caller closes it.
+     *
+     * @return empty if the setting names none
+     */
+    public Optional<Pool> openForStandbys(int size) {
+        // Creates the default pool, from which the one for standbys is made.
+        pool.size();
+        return pools.openForStandbys(size);
     }
 
     /** As {@link ServicePool#connect()}. */

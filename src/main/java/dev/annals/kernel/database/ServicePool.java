@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
@@ -224,12 +225,16 @@ public class ServicePool implements PgPoolCreator {
     /**
      * The pool for {@code annals.read-database-url}. The caller closes it.
      *
+     * @return empty if the setting is not set
      * @throws IllegalArgumentException if the URL cannot be read, with a sentence that never shows its password
      */
-    public io.vertx.mutiny.sqlclient.Pool openForStandbys(int size) {
+    Optional<io.vertx.mutiny.sqlclient.Pool> openForStandbys(int size) {
+        return annals.readDatabaseUrl().map(url -> openForStandbys(DatabaseUrl.parseStandbys(url), size));
+    }
+
+    private io.vertx.mutiny.sqlclient.Pool openForStandbys(DatabaseUrl url, int size) {
         Input given = given();
         PgConnectOptions first = given.pgConnectOptionsList().get(0);
-        DatabaseUrl url = DatabaseUrl.parseStandbys(annals.readDatabaseUrl().orElseThrow());
         List<PgConnectOptions> servers = url.servers().stream()
                 .map(server -> secured(new PgConnectOptions(first), url)
                         .setHost(server.host())

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.config.Settings;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.smallrye.mutiny.Uni;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
@@ -39,7 +38,6 @@ class AppendQueueTest {
 
     private final UUID project = UUID.randomUUID();
     private final UUID other = UUID.randomUUID();
-    private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
     private final List<Batch> batches = new ArrayList<>();
     private long now;
     private final AppendQueue queues = new AppendQueue(
@@ -48,9 +46,9 @@ class AppendQueueTest {
                 batches.add(batch);
                 return Uni.createFrom().completionStage(batch.end());
             }),
-            config(),
+            config().writers(),
             new Small(),
-            metrics,
+            new AppendQueue.Room(config().totalQueueBytes(), 1),
             () -> now);
 
     /** A store that writes shared and own batches alike. */
@@ -416,6 +414,29 @@ class AppendQueueTest {
     }
 
     @Test
+    void aDatabaseThatDoesNotAnswerLeavesAsMuchRoomAsItTakes() {
+        AppendQueue.Room room = new AppendQueue.Room(150_000, 2);
+        AppendQueue dead = silent(room);
+        AppendQueue alive = silent(room);
+        // The writers have a batch each.
+        for (UUID each : List.of(project, other)) {
+            assertThat(dead.append(request(each, 1, 100, false))).isNotDone();
+            assertThat(alive.append(request(each, 1, 100, false))).isNotDone();
+        }
+        assertThat(dead.append(request(project, 1, 75_000, false))).isNotDone();
+        AppendRequest more = request(other, 1, 100, false);
+        var unused = dead.append(more);
+        assertRefused(more, "Too many records are waiting");
+        assertThat(alive.append(request(project, 1, 37_500, false))).isNotDone();
+        assertThat(dead.bytes()).isEqualTo(75_000);
+        assertThat(alive.bytes()).isEqualTo(37_500);
+    }
+
+    private AppendQueue silent(AppendQueue.Room room) {
+        return new AppendQueue(store(requests -> Uni.createFrom().nothing()), 2, new Small(), room, () -> now);
+    }
+
+    @Test
     void aBatchHasLimitsOfRecordsAndBytesAndNeverSplitsARequest() {
         append();
         List<List<AppendRequest>> wanted = List.of(
@@ -452,9 +473,10 @@ class AppendQueueTest {
                 store(requests -> {
                     throw new IllegalStateException("of the test");
                 }),
-                config(),
+                config().writers(),
                 new Small(),
-                metrics);
+                new AppendQueue.Room(config().totalQueueBytes(), 1),
+                System::nanoTime);
         for (int i = 0; i < 3; i++) {
             assertThat(throwing.append(request(project, 1, 100, false)))
                     .isCompletedWithValueMatching(outcome -> outcome instanceof AppendOutcome.Failed);
@@ -522,9 +544,10 @@ class AppendQueueTest {
                                         },
                                         database));
                     }),
-                    config(),
+                    config().writers(),
                     new Small(),
-                    metrics);
+                    new AppendQueue.Room(config().totalQueueBytes(), 1),
+                    System::nanoTime);
             List<Future<List<AppendRequest>>> sent = new ArrayList<>();
             for (int writer = 0; writer < 8; writer++) {
                 Random random = new Random(writer);
@@ -554,11 +577,11 @@ class AppendQueueTest {
         assertThat(faults).isEmpty();
     }
 
-    private double queuedBytes() {
-        return metrics.get("annals.append.queue.bytes").gauge().value();
+    private long queuedBytes() {
+        return queues.bytes();
     }
 
-    private double queuedProjects() {
-        return metrics.get("annals.append.queue.projects").gauge().value();
+    private long queuedProjects() {
+        return queues.size();
     }
 }

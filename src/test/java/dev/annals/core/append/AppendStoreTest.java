@@ -38,12 +38,14 @@ class AppendStoreTest extends ProjectTest {
     private static final OffsetDateTime NOW = OffsetDateTime.of(2026, 3, 1, 12, 0, 0, 0, ZoneOffset.UTC);
 
     @Inject
-    AppendStore store;
+    Appends.Queues queues;
 
+    private AppendStore store;
     private UUID token;
 
     @BeforeEach
     void findToken() throws SQLException {
+        store = queues.of(project.id()).store();
         token = UUID.fromString(
                 log.text("select id from annals.access_token where project_id = '" + project.id() + "'"));
     }

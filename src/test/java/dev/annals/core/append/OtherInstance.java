@@ -3,9 +3,9 @@ package dev.annals.core.append;
 import dev.annals.core.feed.HeadWatch;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.database.OneDatabase;
 import dev.annals.kernel.database.ServicePool;
 import dev.annals.kernel.guid.SequentialGuid;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.quarkus.arc.Arc;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.time.OffsetDateTime;
@@ -32,17 +32,16 @@ public final class OtherInstance implements AutoCloseable {
         ServicePool pools = instance(ServicePool.class);
         AppendConfig config = instance(AppendConfig.class);
         AppendBounds bounds = instance(AppendBounds.class);
-        SimpleMeterRegistry metrics = new SimpleMeterRegistry();
         pool = pools.open(POOL_SIZE);
         writer = new AppendStore(
-                pool,
-                pools,
+                OneDatabase.of(pool, pools).home(),
                 new SequentialGuid(),
                 instance(HeadWatch.class),
                 config,
                 bounds,
-                instance(AnnalsConfig.class));
-        queues = new AppendQueue(writer, config, bounds, metrics);
+                instance(AnnalsConfig.class).database().lockTimeout());
+        queues = new AppendQueue(
+                writer, config.writers(), bounds, new AppendQueue.Room(config.totalQueueBytes(), 1), System::nanoTime);
     }
 
     private static <T> T instance(Class<T> type) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.ManagementPort;
+import dev.annals.kernel.database.Databases;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.sql.Connection;
@@ -25,6 +26,9 @@ class FeedLockWatchTest {
 
     @Inject
     FeedLockWatch watch;
+
+    @Inject
+    Databases databases;
 
     @Test
     void aCommitThatWaitsForItsFeedShowsInTheMetricUntilItIsThrough() throws Exception {
@@ -49,7 +53,7 @@ class FeedLockWatchTest {
     }
 
     private double look() {
-        return watch.look().await().indefinitely();
+        return watch.look(databases.home()).await().indefinitely();
     }
 
     private void append(UUID project) {

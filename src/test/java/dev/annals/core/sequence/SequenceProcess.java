@@ -1,6 +1,9 @@
 package dev.annals.core.sequence;
 
+import dev.annals.access.places.OnePlace;
 import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.kernel.database.OneDatabase;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.tools.embedded.TestDatabase;
 import io.smallrye.mutiny.Uni;
@@ -54,13 +57,11 @@ final class SequenceProcess implements AutoCloseable {
                 .connectingTo(options)
                 .using(vertx)
                 .build());
+        SeriesSession session = new SeriesSession(() -> Uni.createFrom()
+                .completionStage(() -> PgConnection.connect(vertx, options).toCompletionStage())
+                .map(SqlConnection::newInstance));
         sequences = new Sequences(
-                pool,
-                () -> Uni.createFrom()
-                        .completionStage(
-                                () -> PgConnection.connect(vertx, options).toCompletionStage())
-                        .map(SqlConnection::newInstance),
-                new SequentialGuid());
+                OnePlace.of(pool), new PerDatabase<>(OneDatabase.of(pool), one -> session), new SequentialGuid());
     }
 
     /** Its application name. */

@@ -4,16 +4,14 @@ import dev.annals.core.query.Filter;
 import dev.annals.core.query.Query;
 import dev.annals.core.query.QueryParser;
 import dev.annals.core.query.QueryParser.QueryException;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.PeriodicTask;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.database.StateGauges;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.quarkus.runtime.ShutdownEvent;
-import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
@@ -21,9 +19,6 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.pgclient.PgException;
-import jakarta.enterprise.context.ApplicationScoped;
-import jakarta.enterprise.event.Observes;
-import jakarta.inject.Inject;
 import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.util.List;
@@ -32,7 +27,7 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts matching records for alerts, and raises an alert once an interval has more than its threshold. Any number of instances run one.
+ * Counts matching records for alerts of one database, and raises an alert once an interval has more than its threshold. Any number of instances run one.
  *
  * <p>Each second it finds enabled alerts with records to count, and gives each a few steps. A step is one transaction: it locks the alert's
  * row, or skips the alert if another instance holds it; counts the next records; stores the progress; and appends the event if the alert is
@@ -40,8 +35,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An alert whose step fails waits for a back-off, and then counts half as many records.
  */
-@ApplicationScoped
-class AlertEvaluator {
+final class AlertEvaluator {
 
     private static final Logger LOG = Logger.getLogger(AlertEvaluator.class);
     private static final Sql FIND_ALERTS_BEHIND = Sql.named("derived/alert/find_alerts_behind");
@@ -76,13 +70,13 @@ class AlertEvaluator {
     private final PeriodicTask loop;
     private final StateGauges watched;
 
-    @Inject
-    AlertEvaluator(@Reads Pool pool, AlertConfig config, MeterRegistry metrics) {
-        this(pool, config, RECORDS, RETRY_DELAY, metrics);
+    AlertEvaluator(Database database, AlertConfig config, MeterRegistry metrics) {
+        this(database, config, RECORDS, RETRY_DELAY, metrics);
     }
 
-    private AlertEvaluator(Pool pool, AlertConfig config, int records, Duration retryDelay, MeterRegistry metrics) {
-        this.pool = pool;
+    private AlertEvaluator(
+            Database database, AlertConfig config, int records, Duration retryDelay, MeterRegistry metrics) {
+        this.pool = database.reads();
         this.config = config;
         this.records = records;
         this.retryDelay = retryDelay;
@@ -94,6 +88,7 @@ class AlertEvaluator {
                 .description("Steps of alerts that failed at this instance")
                 .register(metrics);
         this.watched = new StateGauges(
+                database,
                 WATCH_ALERTS,
                 STATES,
                 "alerts",
@@ -102,8 +97,8 @@ class AlertEvaluator {
     }
 
     /** For tests, which call {@link #evaluateDue}. */
-    AlertEvaluator(Pool pool, AlertConfig config, int records, Duration retryDelay) {
-        this(pool, config, records, retryDelay, new SimpleMeterRegistry());
+    AlertEvaluator(Database database, AlertConfig config, int records, Duration retryDelay) {
+        this(database, config, records, retryDelay, new SimpleMeterRegistry());
     }
 
     /**
@@ -146,14 +141,14 @@ class AlertEvaluator {
         static final Step NONE = new Step(false, false);
     }
 
-    void start(@Observes StartupEvent event, Vertx vertx) {
+    void start(Vertx vertx) {
         if (config.enabled()) {
             loop.start();
-            watched.start(pool, vertx, loop::stopped);
+            watched.start(vertx, loop::stopped);
         }
     }
 
-    void stop(@Observes ShutdownEvent event) {
+    void stop() {
         loop.stop();
     }
 

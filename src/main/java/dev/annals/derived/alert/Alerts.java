@@ -1,15 +1,18 @@
 package dev.annals.derived.alert;
 
 import dev.annals.access.caller.Actor;
+import dev.annals.access.places.Places;
 import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.Bulkhead;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.time.Duration;
@@ -31,15 +34,18 @@ class Alerts {
     private static final int CREATION_RETRIES = 3;
     private static final int ALL = 1_000;
 
-    private final Pool pool;
+    private final Places places;
     private final SequentialGuid guids;
     private final AlertConfig config;
     /** A change waits for the lock on its project's feed, and holds a connection while it waits. */
-    private final Bulkhead changes =
-            new Bulkhead(CHANGES, WAITING, CHANGE_WAIT, "Too many alerts are changed at a time: try again.");
+    private final PerDatabase<Bulkhead> changes;
 
-    Alerts(Pool pool, SequentialGuid guids, AlertConfig config) {
-        this.pool = pool;
+    Alerts(Places places, Databases databases, SequentialGuid guids, AlertConfig config) {
+        this.places = places;
+        this.changes = new PerDatabase<>(
+                databases,
+                database -> new Bulkhead(
+                        CHANGES, WAITING, CHANGE_WAIT, "Too many alerts are changed at a time: try again."));
         this.guids = guids;
         this.config = config;
     }
@@ -60,7 +66,7 @@ class Alerts {
                 .bind("project_id", projectId)
                 .bind("name", name)
                 .bind("most", most)
-                .execute(pool)
+                .execute(places.of(projectId).pool())
                 .map(rows -> rows.stream().map(Alert::of).toList()));
     }
 
@@ -73,6 +79,7 @@ class Alerts {
         UUID id = guids.next();
         return Uni.createFrom()
                 .deferred(() -> change(
+                        projectId,
                         SET_ALERT
                                 .bind("project_id", projectId)
                                 .bind("id", id)
@@ -95,13 +102,15 @@ class Alerts {
     }
 
     Uni<Void> delete(UUID projectId, String name, Actor actor) {
-        return change(DELETE_ALERT.bind("project_id", projectId).bind("name", name), actor);
+        return change(projectId, DELETE_ALERT.bind("project_id", projectId).bind("name", name), actor);
     }
 
-    private Uni<Void> change(Binds command, Actor actor) {
-        return changes.run(() -> command.bind("actor_token", actor.token())
+    private Uni<Void> change(UUID projectId, Binds command, Actor actor) {
+        Database database = places.of(projectId);
+        return changes.of(database)
+                .run(() -> command.bind("actor_token", actor.token())
                         .bind("address", actor.address())
-                        .execute(pool))
+                        .execute(database.pool()))
                 .onFailure(PgException.class)
                 .transform(Alerts::problem)
                 .replaceWithVoid();

@@ -1,9 +1,11 @@
 package dev.annals.derived.facets;
 
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.FeedIndex.ScanPlan;
 import dev.annals.derived.search.SearchIndex;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.Bulkhead;
 import dev.annals.kernel.http.JsonBody;
@@ -78,11 +80,11 @@ class Facets {
     private static final Duration MAX_WAIT = Duration.ofSeconds(15);
 
     private final SecureRandom random = new SecureRandom();
-    private final Pool pool;
+    private final Places places;
     private final SearchIndex index;
     private final FacetsConfig config;
     private final Duration statementTimeout;
-    private final Bulkhead counting;
+    private final PerDatabase<Bulkhead> counting;
     /** A project holds one place in {@link #counting}, so it delays others by one request at most. */
     private final Map<UUID, ProjectQueue> queues = new ConcurrentHashMap<>();
 
@@ -92,16 +94,21 @@ class Facets {
     }
 
     @Inject
-    Facets(@Reads Pool pool, SearchIndex index, FacetsConfig config) {
-        this(pool, index, config, STATEMENT_TIMEOUT);
+    Facets(Places places, Databases databases, SearchIndex index, FacetsConfig config) {
+        this(places, databases, index, config, STATEMENT_TIMEOUT);
     }
 
-    Facets(Pool pool, SearchIndex index, FacetsConfig config, Duration statementTimeout) {
-        this.pool = pool;
+    Facets(Places places, Databases databases, SearchIndex index, FacetsConfig config, Duration statementTimeout) {
+        this.places = places;
         this.index = index;
         this.config = config;
         this.statementTimeout = statementTimeout;
-        this.counting = new Bulkhead(config.concurrent(), WAITING, MAX_WAIT, TOO_MANY);
+        this.counting = new PerDatabase<>(
+                databases, database -> new Bulkhead(config.concurrent(), WAITING, MAX_WAIT, TOO_MANY));
+    }
+
+    private Pool pool(UUID projectId) {
+        return places.of(projectId).reads();
     }
 
     static long firstMemory(FacetsRequest request) {
@@ -124,7 +131,7 @@ class Facets {
             return inTurn(
                     projectId,
                     () -> DatabaseFailure.retried(
-                                    READ_BOUNDS.bind("project_id", projectId).execute(pool))
+                                    READ_BOUNDS.bind("project_id", projectId).execute(pool(projectId)))
                             .chain(rows -> new Walk(
                                             projectId,
                                             request,
@@ -142,7 +149,7 @@ class Facets {
             return used;
         });
         return queue.requests
-                .run(() -> counting.run(count))
+                .run(() -> counting.of(places.of(projectId)).run(count))
                 .onTermination()
                 .invoke(() -> queues.computeIfPresent(projectId, (id, used) -> --used.users == 0 ? null : used));
     }
@@ -248,7 +255,8 @@ class Facets {
 
         private Uni<Piece> count(ScanPlan piece) {
             long began = System.nanoTime();
-            return DatabaseFailure.retried(pool.withTransaction(connection -> LIMIT_COUNT
+            return DatabaseFailure.retried(pool(projectId)
+                            .withTransaction(connection -> LIMIT_COUNT
                                     .bind("millis", statementTimeout.toMillis())
                                     .execute(connection)
                                     .chain(() -> request.filter()
@@ -330,7 +338,7 @@ class Facets {
                     .bind("second_path", path(1))
                     .bind("third_path", path(2))
                     .bind("fourth_path", path(3))
-                    .execute(pool)
+                    .execute(pool(projectId))
                     .map(Facets::values));
         }
     }

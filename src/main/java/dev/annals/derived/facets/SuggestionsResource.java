@@ -3,15 +3,14 @@ package dev.annals.derived.facets;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.PageAnswers;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.RequestParameters;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.ws.rs.GET;
@@ -60,11 +59,11 @@ public class SuggestionsResource {
         FIELDS.put("word", 6);
     }
 
-    private final Pool pool;
+    private final Places places;
     private final PageAnswers answers;
 
-    SuggestionsResource(@Reads Pool pool, PageAnswers answers) {
-        this.pool = pool;
+    SuggestionsResource(Places places, PageAnswers answers) {
+        this.places = places;
         this.answers = answers;
     }
 
@@ -86,7 +85,7 @@ public class SuggestionsResource {
                                 .bind("field", FIELDS.get(field))
                                 .bind("prefix", prefix)
                                 .bind("limit", limit)
-                                .execute(pool))
+                                .execute(places.of(projectId).reads()))
                         .map(rows -> answers.body(http, answer(field, rows), MediaType.APPLICATION_JSON, held)));
     }
 

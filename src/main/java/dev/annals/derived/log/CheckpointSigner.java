@@ -1,8 +1,8 @@
 package dev.annals.derived.log;
 
-import dev.annals.derived.projection.Projector;
+import dev.annals.access.places.Places;
+import dev.annals.derived.projection.Projectors;
 import dev.annals.derived.proof.SigningKey;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
@@ -12,7 +12,6 @@ import dev.annals.proof.MerkleTree;
 import dev.annals.proof.Note;
 import io.smallrye.mutiny.Uni;
 import io.smallrye.mutiny.infrastructure.Infrastructure;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import jakarta.enterprise.context.ApplicationScoped;
@@ -48,25 +47,22 @@ class CheckpointSigner {
     private static final Sql SIGN_LOG = Sql.named("derived/log/sign_log");
     private static final Pattern EPOCH = Pattern.compile("/log/([0-9]{1,9})$");
 
-    private final Pool pool;
-    private final Pool reads;
-    private final Projector projector;
+    private final Places places;
+    private final Projectors projectors;
     private final LogKeys keys;
     private final SeenNotes seenNotes;
     private final Witnesses witnesses;
     private final LogConfig config;
 
     CheckpointSigner(
-            Pool pool,
-            @Reads Pool reads,
-            Projector projector,
+            Places places,
+            Projectors projectors,
             LogKeys keys,
             SeenNotes seenNotes,
             Witnesses witnesses,
             LogConfig config) {
-        this.pool = pool;
-        this.reads = reads;
-        this.projector = projector;
+        this.places = places;
+        this.projectors = projectors;
         this.keys = keys;
         this.seenNotes = seenNotes;
         this.witnesses = witnesses;
@@ -89,11 +85,13 @@ class CheckpointSigner {
                             "This service has no key to sign with. Its operator makes one with annals log keygen, and names it"
                                     + " in ANNALS_LOG_KEY_FILE."));
         }
-        return projector
+        return projectors
                 .advance(LogTree.NAME, projectId)
                 .chain(() -> askWitnesses(projectId))
                 .chain(() -> blocking(() -> seenNotes.read(projectId)))
-                .chain(seen -> pool.withTransaction(connection -> lock(connection, projectId)
+                .chain(seen -> places.of(projectId)
+                        .pool()
+                        .withTransaction(connection -> lock(connection, projectId)
                                 .chain(row -> decide(connection, projectId, row, seen.orElse(null))))
                         .chain(outcome -> release(projectId, outcome, seen.orElse(null))));
     }
@@ -111,7 +109,7 @@ class CheckpointSigner {
         if (!witnesses.any() || witnesses.memory().isFresh(projectId)) {
             return Uni.createFrom().voidItem();
         }
-        return LogState.read(reads, projectId).chain(state -> {
+        return LogState.read(places.of(projectId).reads(), projectId).chain(state -> {
             SignedLog newest = newest(projectId, state);
             return state.halted() != null || newest == null ? Uni.createFrom().voidItem() : witnesses.offer(newest);
         });

@@ -2,16 +2,15 @@ package dev.annals.derived.log;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.annals.access.places.Places;
 import dev.annals.derived.proof.SigningKey;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.VerifierKey;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
 import java.time.Duration;
@@ -35,8 +34,7 @@ public class Checkpoints {
     private static final int MAX_OLDER = 1_000;
     private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
-    private final Pool pool;
-    private final Pool reads;
+    private final Places places;
     private final CheckpointSigner signer;
     private final LogKeys keys;
     private final Witnesses witnesses;
@@ -60,15 +58,13 @@ public class Checkpoints {
 
     @Inject
     Checkpoints(
-            Pool pool,
-            @Reads Pool reads,
+            Places places,
             CheckpointSigner signer,
             LogKeys keys,
             Witnesses witnesses,
             LogConfig config,
             TileCache tiles) {
-        this.pool = pool;
-        this.reads = reads;
+        this.places = places;
         this.signer = signer;
         this.keys = keys;
         this.witnesses = witnesses;
@@ -231,7 +227,8 @@ public class Checkpoints {
             return Uni.createFrom().item(ended);
         }
         // Cached tiles may be older than a rebuilt tree.
-        return DatabaseFailure.retried(new TreeReader(reads, present.projectId()).root(ended.size()))
+        return DatabaseFailure.retried(
+                        new TreeReader(places.of(present.projectId()).reads(), present.projectId()).root(ended.size()))
                 .map(root -> {
                     if (!root.equals(ended.checkpoint().root())) {
                         return null;
@@ -242,7 +239,7 @@ public class Checkpoints {
     }
 
     TreeReader tree(UUID projectId) {
-        return new TreeReader(reads, projectId, tiles);
+        return new TreeReader(places.of(projectId).reads(), projectId, tiles);
     }
 
     /** Repeats the read without the cache if it finds damage. If the damage persists, halts the log and fails with {@code log-forked}. */
@@ -259,7 +256,9 @@ public class Checkpoints {
 
     private <T> Uni<T> halt(SignedLog log, String finding) {
         newest.invalidate(log.projectId());
-        return pool.withTransaction(connection -> LogState.halt(connection, log.projectId(), finding))
+        return places.of(log.projectId())
+                .pool()
+                .withTransaction(connection -> LogState.halt(connection, log.projectId(), finding))
                 .onFailure()
                 .invoke(failure -> LOG.errorf(failure, "The log of project %s cannot be halted", log.projectId()))
                 .onFailure()

@@ -1,14 +1,14 @@
 package dev.annals.derived.log;
 
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.database.PolledNumber;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
 import io.vertx.core.Vertx;
-import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.time.Duration;
@@ -36,15 +36,19 @@ public class LogHealth implements HealthCheck {
 
     private final LogKeys keys;
     private final Witnesses witnesses;
-    private final PolledNumber halted;
+    private final PerDatabase<PolledNumber> halted;
 
-    LogHealth(@Reads Pool pool, Vertx vertx, LogKeys keys, Witnesses witnesses, MeterRegistry metrics) {
+    LogHealth(Databases databases, Vertx vertx, LogKeys keys, Witnesses witnesses, MeterRegistry metrics) {
         this.keys = keys;
         this.witnesses = witnesses;
-        this.halted = new PolledNumber(Sql.named("derived/log/count_halted_logs"), pool, vertx);
-        Gauge.builder("annals.log.halted", halted::last)
-                .description("Logs that are not signed until an operator has looked at them")
-                .register(metrics);
+        this.halted = new PerDatabase<>(databases, database -> {
+            PolledNumber count = new PolledNumber(Sql.named("derived/log/count_halted_logs"), database.reads(), vertx);
+            Gauge.builder("annals.log.halted", count::last)
+                    .description("Logs that are not signed until an operator has looked at them")
+                    .tag("database", database.name())
+                    .register(metrics);
+            return count;
+        });
     }
 
     // The use of the bean creates the keys, or stops the start if they cannot be read.
@@ -52,16 +56,17 @@ public class LogHealth implements HealthCheck {
         if (!keys.any()) {
             LOG.warn(UNSIGNED);
         }
-        halted.start(WATCH_INTERVAL);
+        halted.all().forEach(count -> count.start(WATCH_INTERVAL));
     }
 
     void stop(@Observes ShutdownEvent event) {
-        halted.stop();
+        halted.all().forEach(PolledNumber::stop);
     }
 
     @Override
     public HealthCheckResponse call() {
-        double count = halted.last();
+        // NaN if one of them is.
+        double count = halted.all().stream().mapToDouble(PolledNumber::last).sum();
         var answer = HealthCheckResponse.named("Logs").up().withData("signed", keys.any());
         if (!keys.any()) {
             answer = answer.withData("missing", UNSIGNED);

@@ -4,9 +4,9 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
+import dev.annals.access.places.Places;
 import dev.annals.derived.proof.Tile;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.ProblemException;
@@ -16,7 +16,6 @@ import dev.annals.kernel.http.Timestamps;
 import dev.annals.proof.Hash;
 import dev.annals.proof.VerifierKey;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.ws.rs.GET;
@@ -59,13 +58,13 @@ public class LogResource {
     private final Checkpoints checkpoints;
     private final LogKeys keys;
     private final Witnesses witnesses;
-    private final Pool pool;
+    private final Places places;
 
-    LogResource(Checkpoints checkpoints, LogKeys keys, Witnesses witnesses, @Reads Pool pool) {
+    LogResource(Checkpoints checkpoints, LogKeys keys, Witnesses witnesses, Places places) {
         this.checkpoints = checkpoints;
         this.keys = keys;
         this.witnesses = witnesses;
-        this.pool = pool;
+        this.places = places;
     }
 
     @GET
@@ -77,7 +76,7 @@ public class LogResource {
                 .newest(projectId)
                 .onFailure(ProblemException.class)
                 .recoverWithNull()
-                .chain(() -> LogState.read(pool, projectId))
+                .chain(() -> LogState.read(places.of(projectId).reads(), projectId))
                 .chain(state -> epochs(projectId)
                         .chain(ended -> witnesses
                                 .of(projectId, state.epoch())
@@ -88,7 +87,9 @@ public class LogResource {
     }
 
     private Uni<RowSet<Row>> epochs(UUID projectId) {
-        return DatabaseFailure.retried(READ_EPOCHS.bind("project_id", projectId).execute(pool));
+        return DatabaseFailure.retried(READ_EPOCHS
+                .bind("project_id", projectId)
+                .execute(places.of(projectId).reads()));
     }
 
     private void describe(
@@ -161,7 +162,7 @@ public class LogResource {
         int needed = needed(parameters, witnesses);
         UUID projectId = Caller.of(request).projectId();
         int number = epoch(epoch);
-        return LogState.read(pool, projectId).chain(state -> {
+        return LogState.read(places.of(projectId).reads(), projectId).chain(state -> {
             if (number > state.epoch()) {
                 throw noSuchEpoch();
             }

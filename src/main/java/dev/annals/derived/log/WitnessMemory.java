@@ -2,13 +2,13 @@ package dev.annals.derived.log;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.annals.access.places.Places;
 import dev.annals.derived.log.WitnessClient.Answer;
 import dev.annals.kernel.database.Sql;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Note;
 import dev.annals.proof.WitnessPolicy;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import java.time.Duration;
 import java.time.Instant;
@@ -40,8 +40,7 @@ final class WitnessMemory {
 
     private static final int MAX_LOGS = 10_000;
 
-    private final Pool pool;
-    private final Pool reads;
+    private final Places places;
     private final WitnessPolicy policy;
     private final int needed;
     private final Cache<UUID, Boolean> asked =
@@ -50,9 +49,8 @@ final class WitnessMemory {
     private final Cache<String, Map<Witness, Claim>> claims =
             Caffeine.newBuilder().maximumSize(MAX_LOGS).build();
 
-    WitnessMemory(Pool pool, Pool reads, WitnessPolicy policy, int needed) {
-        this.pool = pool;
-        this.reads = reads;
+    WitnessMemory(Places places, WitnessPolicy policy, int needed) {
+        this.places = places;
         this.policy = policy;
         this.needed = needed;
     }
@@ -96,21 +94,24 @@ final class WitnessMemory {
 
     /** By the key of the witness. */
     Uni<Map<String, Entry>> read(UUID projectId, int epoch) {
-        return READ_WITNESSES.bind("project_id", projectId).execute(reads).map(rows -> {
-            Map<String, Entry> entries = new HashMap<>();
-            for (Row row : rows) {
-                if (row.getInteger("epoch") == epoch) {
-                    entries.put(
-                            row.getString("witness"),
-                            new Entry(
-                                    row.getLong("size"),
-                                    row.getOffsetDateTime("cosigned_at"),
-                                    row.getString("error"),
-                                    row.getBoolean("is_left_alone")));
-                }
-            }
-            return entries;
-        });
+        return READ_WITNESSES
+                .bind("project_id", projectId)
+                .execute(places.of(projectId).reads())
+                .map(rows -> {
+                    Map<String, Entry> entries = new HashMap<>();
+                    for (Row row : rows) {
+                        if (row.getInteger("epoch") == epoch) {
+                            entries.put(
+                                    row.getString("witness"),
+                                    new Entry(
+                                            row.getLong("size"),
+                                            row.getOffsetDateTime("cosigned_at"),
+                                            row.getString("error"),
+                                            row.getBoolean("is_left_alone")));
+                        }
+                    }
+                    return entries;
+                });
     }
 
     void wasAsked(UUID projectId) {
@@ -178,26 +179,28 @@ final class WitnessMemory {
                 .bind("cosigned_at", at == null ? null : OffsetDateTime.ofInstant(at, ZoneOffset.UTC))
                 .bind("error", error)
                 .bind("retry", pause == null ? null : (double) pause.toSeconds())
-                .execute(pool)
+                .execute(places.of(log.projectId()).pool())
                 .replaceWithVoid();
     }
 
     /** Stores a cosigned note if it is the newest one, and adds its lines to a stored one of the same checkpoint. */
     Uni<Void> store(SignedLog log, Note cosigned) {
         UUID projectId = log.projectId();
-        return pool.withTransaction(connection -> LogState.lockExisting(connection, List.of(projectId))
-                .chain(states -> {
-                    LogState state = states.get(projectId);
-                    Note next = state == null ? null : next(state, log, cosigned);
-                    return next == null
-                            ? Uni.createFrom().voidItem()
-                            : STORE_COSIGNED
-                                    .bind("project_id", projectId)
-                                    .bind("cosigned_size", log.size())
-                                    .bind("cosigned", next.toString())
-                                    .execute(connection)
-                                    .replaceWithVoid();
-                }));
+        return places.of(projectId)
+                .pool()
+                .withTransaction(connection -> LogState.lockExisting(connection, List.of(projectId))
+                        .chain(states -> {
+                            LogState state = states.get(projectId);
+                            Note next = state == null ? null : next(state, log, cosigned);
+                            return next == null
+                                    ? Uni.createFrom().voidItem()
+                                    : STORE_COSIGNED
+                                            .bind("project_id", projectId)
+                                            .bind("cosigned_size", log.size())
+                                            .bind("cosigned", next.toString())
+                                            .execute(connection)
+                                            .replaceWithVoid();
+                        }));
     }
 
     private @Nullable Note next(LogState state, SignedLog log, Note cosigned) {

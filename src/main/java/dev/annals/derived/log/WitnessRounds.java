@@ -1,5 +1,8 @@
 package dev.annals.derived.log;
 
+import dev.annals.kernel.database.Database;
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.ProblemException;
 import io.quarkus.runtime.ShutdownEvent;
@@ -34,18 +37,22 @@ public class WitnessRounds {
     /** The part of an interval after which a log is due: rounds of other instances may be a little early. */
     private static final double DUE = 0.5;
 
-    private final Pool pool;
+    private final PerDatabase<Round> databases;
     private final Vertx vertx;
     private final Checkpoints checkpoints;
     private final Witnesses witnesses;
     private final LogKeys keys;
     private final LogConfig config;
-    private volatile boolean offering;
     private volatile long timer = -1;
 
     WitnessRounds(
-            Pool pool, Vertx vertx, Checkpoints checkpoints, Witnesses witnesses, LogKeys keys, LogConfig config) {
-        this.pool = pool;
+            Databases databases,
+            Vertx vertx,
+            Checkpoints checkpoints,
+            Witnesses witnesses,
+            LogKeys keys,
+            LogConfig config) {
+        this.databases = new PerDatabase<>(databases, database -> new Round(database.pool()));
         this.vertx = vertx;
         this.checkpoints = checkpoints;
         this.witnesses = witnesses;
@@ -56,7 +63,8 @@ public class WitnessRounds {
     // The use of the bean reads the setting: a wrong one stops the start.
     void start(@Observes StartupEvent event) {
         if (witnesses.any() && keys.any()) {
-            timer = vertx.setPeriodic(config.witnessInterval().toMillis(), tick -> tick());
+            timer = vertx.setPeriodic(
+                    config.witnessInterval().toMillis(), tick -> databases.all().forEach(Round::tick));
         }
     }
 
@@ -64,30 +72,41 @@ public class WitnessRounds {
         vertx.cancelTimer(timer);
     }
 
-    private void tick() {
-        if (!offering) {
-            offering = true;
-            round().subscribe().with(done -> offering = false, failure -> {
-                offering = false;
-                LOG.debug("Logs cannot be offered to witnesses", failure);
-            });
+    Uni<Void> round(Database database) {
+        return databases.of(database).run(null);
+    }
+
+    /** The logs of one database. */
+    private final class Round {
+
+        private final Pool pool;
+        private volatile boolean offering;
+
+        Round(Pool pool) {
+            this.pool = pool;
         }
-    }
 
-    Uni<Void> round() {
-        return round(null);
-    }
+        void tick() {
+            if (!offering) {
+                offering = true;
+                run(null).subscribe().with(done -> offering = false, failure -> {
+                    offering = false;
+                    LOG.debug("Logs cannot be offered to witnesses", failure);
+                });
+            }
+        }
 
-    private Uni<Void> round(@Nullable UUID after) {
-        List<String> available = witnesses.available();
-        return CLAIM_LOGS_TO_OFFER
-                .bind("after", after)
-                .bind("logs", LOGS)
-                .bind("witnesses", available.toArray(String[]::new))
-                .bind("seconds", config.witnessInterval().toMillis() / 1000.0 * DUE)
-                .execute(pool)
-                .chain(this::offer)
-                .chain(last -> last == null ? Uni.createFrom().voidItem() : round(last));
+        private Uni<Void> run(@Nullable UUID after) {
+            List<String> available = witnesses.available();
+            return CLAIM_LOGS_TO_OFFER
+                    .bind("after", after)
+                    .bind("logs", LOGS)
+                    .bind("witnesses", available.toArray(String[]::new))
+                    .bind("seconds", config.witnessInterval().toMillis() / 1000.0 * DUE)
+                    .execute(pool)
+                    .chain(WitnessRounds.this::offer)
+                    .chain(last -> last == null ? Uni.createFrom().voidItem() : run(last));
+        }
     }
 
     /** @return the last log of the part; null if no log follows it */

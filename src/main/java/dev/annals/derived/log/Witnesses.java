@@ -1,9 +1,9 @@
 package dev.annals.derived.log;
 
+import dev.annals.access.places.Places;
 import dev.annals.derived.log.WitnessClient.Answer;
 import dev.annals.derived.log.WitnessMemory.Entry;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
 import dev.annals.proof.Hash;
 import dev.annals.proof.Note;
 import dev.annals.proof.WitnessPolicy;
@@ -12,7 +12,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
-import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
@@ -45,26 +44,26 @@ public class Witnesses {
     /** Another instance may offer the same log at the same time. */
     private static final int TRIES = 3;
 
-    private final Pool reads;
+    private final Places places;
     private final int needed;
     private final WitnessPolicy policy;
     private final List<WitnessClient> clients;
     private final WitnessMemory memory;
 
     @Inject
-    Witnesses(LogConfig config, Pool pool, @Reads Pool reads, Vertx vertx, MeterRegistry metrics) {
-        this(config, TIMEOUT, pool, reads, vertx, metrics);
+    Witnesses(LogConfig config, Places places, Vertx vertx, MeterRegistry metrics) {
+        this(config, TIMEOUT, places, vertx, metrics);
     }
 
-    Witnesses(LogConfig config, Duration timeout, Pool pool, Pool reads, Vertx vertx, MeterRegistry metrics) {
-        this.reads = reads;
+    Witnesses(LogConfig config, Duration timeout, Places places, Vertx vertx, MeterRegistry metrics) {
+        this.places = places;
         this.needed = config.witnessesNeeded();
         this.clients = Witness.of(config).stream()
                 .map(witness -> new WitnessClient(witness, vertx, timeout))
                 .toList();
         this.policy = new WitnessPolicy(
                 clients.stream().map(client -> client.witness().key()).toList(), needed);
-        this.memory = new WitnessMemory(pool, reads, policy, needed);
+        this.memory = new WitnessMemory(places, policy, needed);
         Gauge.builder("annals.log.witnesses.failing", () -> failing().size())
                 .description("Witnesses that have not answered this instance the last time")
                 .register(metrics);
@@ -210,7 +209,7 @@ public class Witnesses {
     private Uni<List<Hash>> proof(SignedLog log, long old) {
         return old == 0 || old == log.size()
                 ? Uni.createFrom().item(List.of())
-                : new TreeReader(reads, log.projectId())
+                : new TreeReader(places.of(log.projectId()).reads(), log.projectId())
                         .consistency(old, log.checkpoint())
                         .map(TreeReader.Consistency::proof);
     }

@@ -9,17 +9,17 @@ import org.eclipse.microprofile.health.Readiness;
 @Readiness
 class ProjectionHealth implements HealthCheck {
 
-    private final Projector projector;
+    private final Projectors projectors;
 
-    ProjectionHealth(Projector projector) {
-        this.projector = projector;
+    ProjectionHealth(Projectors projectors) {
+        this.projectors = projectors;
     }
 
     @Override
     public HealthCheckResponse call() {
         HealthCheckResponseBuilder response =
                 HealthCheckResponse.named("Projections").up();
-        projector.names().forEach(name -> response.withData(name + " fails in projects", projector.failing(name)));
+        projectors.names().forEach(name -> response.withData(name + " fails in projects", projectors.failing(name)));
         return response.build();
     }
 }

@@ -4,12 +4,14 @@ import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
 import dev.annals.access.tokens.OperationEvents;
+import dev.annals.kernel.database.Database;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
+import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.ws.rs.POST;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.PathParam;
@@ -27,32 +29,44 @@ public class ProjectionResource {
 
     private static final Sql REBUILD_PROJECTION = Sql.named("derived/projection/rebuild_projection");
 
-    private final Pool pool;
-    private final Projector projector;
+    private final Databases databases;
+    private final Projectors projectors;
     private final OperationEvents operations;
 
-    ProjectionResource(Pool pool, Projector projector, OperationEvents operations) {
-        this.pool = pool;
-        this.projector = projector;
+    ProjectionResource(Databases databases, Projectors projectors, OperationEvents operations) {
+        this.databases = databases;
+        this.projectors = projectors;
         this.operations = operations;
     }
 
-    /** Returns at once: the rebuild runs in the background. */
+    /** Returns at once: the rebuild runs in the background, in each database. */
     @POST
     @Path("/rebuild")
     public Uni<Response> rebuildProjection(@PathParam("name") String name, @Context ContainerRequestContext request) {
-        if (!projector.names().contains(name)) {
+        if (!projectors.names().contains(name)) {
             throw new ProblemException(
                     ProblemType.NOT_FOUND,
-                    "There is no projection with this name. Known: " + String.join(" and ", projector.names()) + ".");
+                    "There is no projection with this name. Known: " + String.join(" and ", projectors.names()) + ".");
         }
         return operations
                 .began(Actor.of(request), "annals.projection.rebuild", "projection", name, json -> {
                     json.writeStartObject();
                     json.writeEndObject();
                 })
-                .chain(() -> REBUILD_PROJECTION.bind("name", name).execute(pool))
-                .map(rows -> answer(name, rows.iterator().next().getInteger("generation")));
+                .chain(() -> Multi.createFrom()
+                        .iterable(databases.all())
+                        .onItem()
+                        .transformToUniAndConcatenate(database -> rebuild(name, database))
+                        .collect()
+                        .asList())
+                .map(generations -> answer(name, generations.get(0)));
+    }
+
+    private static Uni<Integer> rebuild(String name, Database database) {
+        return REBUILD_PROJECTION
+                .bind("name", name)
+                .execute(database.pool())
+                .map(rows -> rows.iterator().next().getInteger("generation"));
     }
 
     private static Response answer(String name, int generation) {

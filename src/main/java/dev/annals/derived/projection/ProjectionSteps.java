@@ -1,7 +1,6 @@
 package dev.annals.derived.projection;
 
 import dev.annals.kernel.database.Binds;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import io.quarkus.arc.All;
 import io.smallrye.mutiny.Multi;
@@ -37,12 +36,10 @@ public class ProjectionSteps {
     private static final Sql LOCK_CHECKPOINT = Sql.named("derived/projection/lock_checkpoint");
     private static final Sql MOVE_CHECKPOINTS = Sql.named("derived/projection/move_checkpoints");
 
-    private final Pool pool;
     private final List<Projection> projections;
 
     @Inject
-    ProjectionSteps(@Reads Pool pool, @All List<Projection> projections) {
-        this.pool = pool;
+    ProjectionSteps(@All List<Projection> projections) {
         this.projections = projections.stream()
                 .sorted(Comparator.comparing(Projection::name))
                 .toList();
@@ -65,11 +62,12 @@ public class ProjectionSteps {
     }
 
     /**
-     * Indexes the next records of some projects in one transaction.
+     * Indexes the next records of some projects of one database in one transaction.
      *
+     * @param pool of the database
      * @return the number of indexed records by project, without projects whose checkpoint is locked elsewhere
      */
-    Uni<Map<UUID, Long>> take(Projection projection, List<UUID> projectIds) {
+    Uni<Map<UUID, Long>> take(Pool pool, Projection projection, List<UUID> projectIds) {
         return pool.withTransaction(connection -> claim(connection, projection, projectIds)
                 .chain(checkpoints -> checkpoints.isEmpty()
                         ? Uni.createFrom().item(Map.of())

@@ -1,21 +1,17 @@
 package dev.annals.derived.projection;
 
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.PeriodicTask;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.quarkus.runtime.ShutdownEvent;
-import io.quarkus.runtime.StartupEvent;
+import io.micrometer.core.instrument.Tags;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
-import jakarta.enterprise.context.ApplicationScoped;
-import jakarta.enterprise.event.Observes;
-import jakarta.inject.Inject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -33,7 +29,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds projects in which a projection is behind, and moves it forward by {@link ProjectionSteps}. Any number of instances run one.
+ * Finds projects of one database in which a projection is behind, and moves it forward by {@link ProjectionSteps}. Any number of
+ * instances run one.
  *
  * <p>A scan is one query over the next projects and over those of {@link RecentProjects}. A round of scans covers all projects. After each
  * scan, the projector works on what this scan and the one before left to do:
@@ -44,8 +41,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>A project whose step fails is skipped until its back-off is over.
  * </ul>
  */
-@ApplicationScoped
-public class Projector {
+public final class Projector {
 
     /** The most records of a step: enough to outweigh its statements, few enough to lock the checkpoint for less than a second. */
     public static final int RECORDS = 1_000;
@@ -93,14 +89,17 @@ public class Projector {
     private volatile boolean oneScanIsARound;
     private volatile Map<Target, Backlog> unfinished = Map.of();
 
-    @Inject
-    Projector(@Reads Pool pool, ProjectionSteps steps, ProjectionConfig config, MeterRegistry metrics) {
-        this(pool, steps, config.enabled(), Pace.OF_THE_SERVICE, System::nanoTime);
-        names().forEach(name -> {
-            gauge(metrics, "lag.records", "Records not taken in yet", name, lag::records);
-            gauge(metrics, "lag.seconds", "For how long records are missing", name, lag::seconds);
-            gauge(metrics, "failing", "Projects whose last step failed here", name, this::failing);
+    static Projector of(Database database, ProjectionSteps steps, ProjectionConfig config, MeterRegistry metrics) {
+        Projector projector =
+                new Projector(database.reads(), steps, config.enabled(), Pace.OF_THE_SERVICE, System::nanoTime);
+        ProjectionLag lag = projector.lag;
+        Tags tags = Tags.of("database", database.name());
+        projector.names().forEach(name -> {
+            gauge(metrics, "lag.records", "Records not taken in yet", name, tags, lag::records);
+            gauge(metrics, "lag.seconds", "For how long records are missing", name, tags, lag::seconds);
+            gauge(metrics, "failing", "Projects whose last step failed here", name, tags, projector::failing);
         });
+        return projector;
     }
 
     Projector(Pool pool, ProjectionSteps steps, boolean enabled, Pace pace, LongSupplier nanoTime) {
@@ -116,9 +115,15 @@ public class Projector {
     }
 
     private static void gauge(
-            MeterRegistry metrics, String name, String description, String projection, ToDoubleFunction<String> value) {
+            MeterRegistry metrics,
+            String name,
+            String description,
+            String projection,
+            Tags tags,
+            ToDoubleFunction<String> value) {
         Gauge.builder("annals.projection." + name, projection, value)
                 .description(description)
+                .tags(tags)
                 .tag("projection", projection)
                 .strongReference(true)
                 .register(metrics);
@@ -161,21 +166,18 @@ public class Projector {
         return steps.projections().stream().map(Projection::name).toList();
     }
 
-    void start(@Observes StartupEvent event) {
+    void start() {
         if (enabled) {
             loop.start();
         }
     }
 
-    void stop(@Observes ShutdownEvent event) {
+    void stop() {
         loop.stop();
     }
 
-    /**
-     * Runs a bounded number of steps. Does nothing if this instance runs no projections, if another instance works on the project, or
-     * during a back-off. Never fails.
-     */
-    public Uni<Void> advance(String name, UUID projectId) {
+    /** As {@link Projectors#advance}. */
+    Uni<Void> advance(String name, UUID projectId) {
         Projection projection = projections.get(name);
         if (!enabled || loop.stopped() || projection == null) {
             return Uni.createFrom().voidItem();
@@ -297,6 +299,7 @@ public class Projector {
             return work(batch.get(0), pace.steps());
         }
         return steps.take(
+                        pool,
                         batch.get(0).target().projection(),
                         batch.stream()
                                 .map(backlog -> backlog.target().projectId())
@@ -314,7 +317,7 @@ public class Projector {
         if (loop.stopped() || (before != null && System.nanoTime() - before.until() < 0)) {
             return Uni.createFrom().item(List.of());
         }
-        return steps.take(target.projection(), List.of(target.projectId()))
+        return steps.take(pool, target.projection(), List.of(target.projectId()))
                 .invoke(() -> failures.remove(target))
                 .chain(taken -> {
                     List<Backlog> left = backlog.after(taken);

@@ -1,5 +1,6 @@
 package dev.annals.derived.redaction;
 
+import dev.annals.access.places.Places;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.RecordRow;
@@ -18,7 +19,6 @@ import dev.annals.proof.LeafRecord;
 import dev.annals.proof.Seed;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
@@ -45,13 +45,13 @@ class Redactions {
     private static final Sql READ_SEEDS = Sql.named("derived/log/read_seeds");
     private static final Sql REDACT = Sql.named("derived/redaction/redact");
 
-    private final Pool pool;
+    private final Places places;
     private final ProjectionSteps projections;
     private final SequentialGuid guids;
     private final SecureRandom random = new SecureRandom();
 
-    Redactions(Pool pool, ProjectionSteps projections, SequentialGuid guids) {
-        this.pool = pool;
+    Redactions(Places places, ProjectionSteps projections, SequentialGuid guids) {
+        this.places = places;
         this.projections = projections;
         this.guids = guids;
     }
@@ -71,14 +71,16 @@ class Redactions {
      */
     Uni<StoredRecord> redact(Target target, RedactionRequest request) {
         return DatabaseFailure.retried(Uni.createFrom()
-                .deferred(() -> pool.withTransaction(connection -> find(connection, target)
-                        .chain(record -> left(record, target, request).isEmpty()
-                                ? nothing(connection, target, request, record)
-                                : projections.change(
-                                        connection,
-                                        target.projectId,
-                                        record.sequenceId(),
-                                        () -> redact(connection, target, request))))));
+                .deferred(() -> places.of(target.projectId)
+                        .pool()
+                        .withTransaction(connection -> find(connection, target)
+                                .chain(record -> left(record, target, request).isEmpty()
+                                        ? nothing(connection, target, request, record)
+                                        : projections.change(
+                                                connection,
+                                                target.projectId,
+                                                record.sequenceId(),
+                                                () -> redact(connection, target, request))))));
     }
 
     private static Uni<StoredRecord> find(SqlConnection connection, Target target) {

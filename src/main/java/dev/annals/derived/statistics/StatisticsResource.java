@@ -4,11 +4,11 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.PageAnswers;
 import dev.annals.derived.statistics.StatisticsQuery.Dimension;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.ProblemException;
@@ -16,7 +16,6 @@ import dev.annals.kernel.http.ProblemType;
 import dev.annals.kernel.memory.MemoryBudget;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.ws.rs.GET;
@@ -51,12 +50,12 @@ public class StatisticsResource {
     /** The database adds up so many counts in about a second. */
     private static final int MAX_COUNTS = 1_000_000;
 
-    private final Pool pool;
+    private final Places places;
     private final PageAnswers answers;
     private final long memoryBytes;
 
-    StatisticsResource(@Reads Pool pool, PageAnswers answers, MemoryBudget memory) {
-        this.pool = pool;
+    StatisticsResource(Places places, PageAnswers answers, MemoryBudget memory) {
+        this.places = places;
         this.answers = answers;
         this.memoryBytes =
                 Math.min(memory.holderLimit(), MAX_RESULTS * RESULT_BYTES + MAX_TEXT_BYTES * BYTES_HELD_PER_BYTE);
@@ -88,7 +87,7 @@ public class StatisticsResource {
                 binds.bind("by_" + dimension.text(), query.by().contains(dimension));
             }
         }
-        return binds.execute(pool);
+        return binds.execute(places.of(projectId).reads());
     }
 
     private byte[] answer(StatisticsQuery query, RowSet<Row> rows) {

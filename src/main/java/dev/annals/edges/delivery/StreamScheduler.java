@@ -7,8 +7,8 @@ import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.record.RecordEncoder;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.PeriodicTask;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.database.StateGauges;
 import dev.annals.kernel.http.Bulkhead;
@@ -101,7 +101,7 @@ class StreamScheduler {
     private volatile @Nullable UUID alone;
 
     StreamScheduler(
-            @Reads Pool pool,
+            Databases databases,
             FeedReader reader,
             MemoryBudget memory,
             SinkFactory sinks,
@@ -110,7 +110,7 @@ class StreamScheduler {
             DeliveryConfig config,
             Catalogues catalogues,
             MeterRegistry metrics) {
-        this.pool = pool;
+        this.pool = databases.home().reads();
         this.reader = reader;
         this.memory = memory;
         this.sinks = sinks;
@@ -132,6 +132,7 @@ class StreamScheduler {
                 .strongReference(true)
                 .register(metrics);
         this.watched = new StateGauges(
+                databases.home(),
                 WATCH_STREAMS,
                 STATES,
                 "streams",
@@ -142,7 +143,7 @@ class StreamScheduler {
     void start(@Observes StartupEvent event) {
         if (config.enabled()) {
             looks.start();
-            watched.start(pool, vertx, looks::stopped);
+            watched.start(vertx, looks::stopped);
         }
     }
 

@@ -3,7 +3,6 @@ package dev.annals.kernel.database;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Vertx;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import java.time.Duration;
 import java.util.HashMap;
@@ -19,30 +18,35 @@ public final class StateGauges {
     private static final Duration INTERVAL = Duration.ofSeconds(15);
     private static final String LAG = "lag";
 
+    private final Database database;
     private final Sql question;
     private final List<String> states;
     private volatile Map<String, Long> last = Map.of();
 
     /**
-     * Gauges that are 0 until the database has answered.
+     * Gauges that are 0 until the database has answered. The tag {@code database} names it.
      *
      * @param question a query for one row: {@code lag}, and a column for each state
      * @param what such as {@code alerts}, for {@code annals.alerts} and {@code annals.alerts.lag.records}
      * @param lag the description of the lag
      */
-    public StateGauges(Sql question, List<String> states, String what, String lag, MeterRegistry metrics) {
+    public StateGauges(
+            Database database, Sql question, List<String> states, String what, String lag, MeterRegistry metrics) {
+        this.database = database;
         this.question = question;
         this.states = states;
         for (String state : states) {
             Gauge.builder("annals." + what, this, all -> all.last(state))
                     .description(Character.toUpperCase(what.charAt(0)) + what.substring(1)
                             + " in each state, at the last look")
+                    .tag("database", database.name())
                     .tag("state", state)
                     .strongReference(true)
                     .register(metrics);
         }
         Gauge.builder("annals." + what + ".lag.records", this, all -> all.last(LAG))
                 .description(lag)
+                .tag("database", database.name())
                 .strongReference(true)
                 .register(metrics);
     }
@@ -51,10 +55,10 @@ public final class StateGauges {
         return last.getOrDefault(name, 0L);
     }
 
-    public void start(Pool pool, Vertx vertx, BooleanSupplier stopped) {
+    public void start(Vertx vertx, BooleanSupplier stopped) {
         vertx.setPeriodic(INTERVAL.toMillis(), tick -> {
             if (!stopped.getAsBoolean()) {
-                question.execute(pool)
+                question.execute(database.reads())
                         .subscribe()
                         .with(
                                 rows -> note(rows.iterator().next()),

@@ -8,6 +8,7 @@ import dev.annals.Load;
 import dev.annals.SqlFixture;
 import dev.annals.kernel.config.Settings;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.OneDatabase;
 import dev.annals.kernel.database.PoolFixture;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.sql.Connection;
@@ -62,7 +63,8 @@ class AlertEvaluatorTest {
     private AlertEvaluator evaluator(int records) {
         Pool pool = connections.open(2);
         pools.add(pool);
-        return new AlertEvaluator(pool, Settings.of(AlertConfig.class, Map.of()), records, Duration.ofMillis(1));
+        return new AlertEvaluator(
+                OneDatabase.of(pool).home(), Settings.of(AlertConfig.class, Map.of()), records, Duration.ofMillis(1));
     }
 
     private static boolean evaluate(AlertEvaluator evaluator) {

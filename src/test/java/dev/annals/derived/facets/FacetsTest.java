@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.BesideTheService;
 import dev.annals.Load;
 import dev.annals.SqlFixture;
+import dev.annals.access.places.OnePlace;
 import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.query.Filter;
@@ -22,6 +23,7 @@ import dev.annals.derived.search.RandomQueries;
 import dev.annals.derived.search.SearchConfig;
 import dev.annals.derived.search.SearchIndex;
 import dev.annals.kernel.config.Settings;
+import dev.annals.kernel.database.OneDatabase;
 import dev.annals.kernel.database.PoolFixture;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
@@ -243,7 +245,12 @@ class FacetsTest {
         // A statement beside it reads these in time.
         insert(project, "'needle', null, 'x y'", 1_100);
         insert(project, "'hay', null, repeat('x ', 8000)", 1_000);
-        Facets facets = new Facets(pool, index, Settings.of(FacetsConfig.class, Map.of()), Duration.ofMillis(50));
+        Facets facets = new Facets(
+                OnePlace.of(pool),
+                OneDatabase.of(pool),
+                index,
+                Settings.of(FacetsConfig.class, Map.of()),
+                Duration.ofMillis(50));
         Filter phrase = Filter.NONE.and(QueryParser.parse("\"x y\"", null));
         JsonNode answer = count(facets, project, new FacetsRequest(phrase, null, 1, List.of()));
         assertThat(answer.path("complete").asBoolean()).isFalse();
@@ -356,7 +363,7 @@ class FacetsTest {
     }
 
     private Facets facets(Map<String, String> settings) {
-        return new Facets(pool, index, Settings.of(FacetsConfig.class, settings));
+        return new Facets(OnePlace.of(pool), OneDatabase.of(pool), index, Settings.of(FacetsConfig.class, settings));
     }
 
     private static JsonNode count(Facets facets, UUID project, FacetsRequest request) {

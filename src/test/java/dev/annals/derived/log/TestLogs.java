@@ -1,11 +1,19 @@
 package dev.annals.derived.log;
 
+import dev.annals.access.places.OnePlace;
+import dev.annals.access.places.Places;
+import dev.annals.derived.projection.Projectors;
 import dev.annals.derived.projection.TestProjector;
 import dev.annals.derived.proof.MasterKey;
 import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.config.Settings;
+import dev.annals.kernel.database.Database;
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.OneDatabase;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.proof.Checkpoint;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.time.Duration;
@@ -23,7 +31,8 @@ final class TestLogs {
 
     final LogKeys keys;
     final Witnesses witnesses;
-    final WitnessRounds rounds;
+    private final WitnessRounds rounds;
+    private final Database home;
     final Checkpoints checkpoints;
     final Pool pool;
     final TestProjector projector;
@@ -43,15 +52,20 @@ final class TestLogs {
 
     private TestLogs(Pool pool, TestProjector projector, Map<String, String> settings, Duration timeout) {
         LogConfig config = Settings.of(LogConfig.class, settings);
+        Places places = OnePlace.of(pool);
         this.pool = pool;
         this.projector = projector;
         this.keys = new LogKeys(config, Settings.of(AnnalsConfig.class, Map.of()));
         TileCache tiles = new TileCache(new SimpleMeterRegistry());
-        this.witnesses = new Witnesses(config, timeout, pool, pool, VERTX, new SimpleMeterRegistry());
+        this.witnesses = new Witnesses(config, timeout, places, VERTX, new SimpleMeterRegistry());
+        Databases databases = OneDatabase.of(pool);
+        Projectors projectors =
+                new Projectors(places, new PerDatabase<>(databases, one -> projector.projector()), projector.steps());
         CheckpointSigner signer =
-                new CheckpointSigner(pool, pool, projector.projector(), keys, new SeenNotes(keys), witnesses, config);
-        this.checkpoints = new Checkpoints(pool, pool, signer, keys, witnesses, config, tiles);
-        this.rounds = new WitnessRounds(pool, VERTX, checkpoints, witnesses, keys, config);
+                new CheckpointSigner(places, projectors, keys, new SeenNotes(keys), witnesses, config);
+        this.checkpoints = new Checkpoints(places, signer, keys, witnesses, config, tiles);
+        this.home = databases.home();
+        this.rounds = new WitnessRounds(databases, VERTX, checkpoints, witnesses, keys, config);
     }
 
     private static Map<String, String> withKey(Map<String, String> settings, MasterKey key) {
@@ -61,6 +75,11 @@ final class TestLogs {
             all.put("annals.log.key", key.secretText());
         }
         return all;
+    }
+
+    /** Offers the logs to the witnesses. */
+    Uni<Void> round() {
+        return rounds.round(home);
     }
 
     /** Reads the newest checkpoint. */

@@ -111,8 +111,8 @@ class WitnessesTest {
         append(300);
         one.projector.catchUp();
         Await.until("a round comes", () -> {
-            one.rounds.round().await().atMost(LIMIT);
-            other.rounds.round().await().atMost(LIMIT);
+            one.round().await().atMost(LIMIT);
+            other.round().await().atMost(LIMIT);
             return cosignedSize() == 300;
         });
         assertThat(one.witnesses.of(project, 1).await().atMost(LIMIT))

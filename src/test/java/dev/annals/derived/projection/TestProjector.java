@@ -33,7 +33,7 @@ public final class TestProjector {
     }
 
     TestProjector(Pool pool, List<Projection> projections, int projects, Duration interval) {
-        this.steps = new ProjectionSteps(pool, projections);
+        this.steps = new ProjectionSteps(projections);
         this.projector = new Projector(
                 pool,
                 steps,

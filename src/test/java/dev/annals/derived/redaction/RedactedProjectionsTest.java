@@ -6,6 +6,7 @@ import dev.annals.BesideTheService;
 import dev.annals.Load;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
+import dev.annals.access.places.OnePlace;
 import dev.annals.derived.projection.DerivedFixture;
 import dev.annals.derived.projection.TestProjector;
 import dev.annals.kernel.guid.SequentialGuid;
@@ -89,7 +90,7 @@ class RedactedProjectionsTest {
     @ValueSource(ints = {10_000, 40})
     void projectionsMatchARebuild(int combinations) throws Exception {
         TestProjector projector = derived.projector(combinations);
-        Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
+        Redactions redactions = new Redactions(OnePlace.of(derived.pool), projector.steps(), new SequentialGuid());
         derived.append(3000);
         projector.catchUp();
         List<String> tiles = log.texts("select t::text from annals.merkle_tile t order by t");
@@ -105,7 +106,7 @@ class RedactedProjectionsTest {
     @Test
     void countsAreRightAtOnceIfTheDayHasRoom() throws Exception {
         TestProjector projector = derived.projector();
-        Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
+        Redactions redactions = new Redactions(OnePlace.of(derived.pool), projector.steps(), new SequentialGuid());
         log.run("insert into annals.audit_record (project_id, action, actor_name, outcome) select '" + project
                 + "', 'a', 'Jane', 'o' from generate_series(1, 2)");
         projector.catchUp();
@@ -127,7 +128,7 @@ class RedactedProjectionsTest {
     @Test
     void onlyTheSeedOfTheRedactedRecordIsDeleted() throws Exception {
         TestProjector projector = derived.projector();
-        Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
+        Redactions redactions = new Redactions(OnePlace.of(derived.pool), projector.steps(), new SequentialGuid());
         derived.append(300);
         projector.catchUp();
         String before = log.text(
@@ -151,7 +152,7 @@ class RedactedProjectionsTest {
     @Test
     void aRecordOutsideTheTreeKeepsItsLeaf() throws Exception {
         TestProjector projector = derived.projector();
-        Redactions redactions = new Redactions(derived.pool, projector.steps(), new SequentialGuid());
+        Redactions redactions = new Redactions(OnePlace.of(derived.pool), projector.steps(), new SequentialGuid());
         derived.append(300);
         for (long place : new long[] {1, 256, 257, 290}) {
             redact(redactions, place, random);
@@ -184,8 +185,8 @@ class RedactedProjectionsTest {
         List<Future<?>> redacting = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             Random choice = new Random(i);
-            Redactions redactions =
-                    new Redactions(derived.pool, derived.projector().steps(), new SequentialGuid());
+            Redactions redactions = new Redactions(
+                    OnePlace.of(derived.pool), derived.projector().steps(), new SequentialGuid());
             redacting.add(threads.submit(() -> {
                 for (int n = 0; n < REDACTIONS; n++) {
                     // few tiles and blocks, so that callers meet

@@ -4,8 +4,10 @@ import io.smallrye.mutiny.TimeoutException;
 import io.smallrye.mutiny.Uni;
 import io.smallrye.mutiny.subscription.UniEmitter;
 import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientRequest;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
@@ -31,21 +33,38 @@ import org.jspecify.annotations.Nullable;
  * HTTP requests to sinks. Each goes to an allowed address, with TLS unless that is this machine, and fails after the time limit.
  * Redirects are not followed.
  */
-final class HttpExchange {
+public final class HttpExchange {
 
     private static final int MAX_ANSWER_BYTES = 65_536;
 
     private static final Pattern SECONDS = Pattern.compile("[0-9]{1,9}");
 
-    private final Targets targets;
+    private final Hosts hosts;
     private final HttpClient http;
     private final Duration limit;
 
+    /** Resolves a host to an address that a request may be sent to. */
+    @FunctionalInterface
+    interface Hosts {
+        Uni<InetAddress> resolve(String host, boolean isEncrypted);
+    }
+
     /** @param limit for each request, including the look-up of the name */
     HttpExchange(Targets targets, HttpClient http, Duration limit) {
-        this.targets = targets;
+        this(targets::resolve, http, limit);
+    }
+
+    HttpExchange(Hosts hosts, HttpClient http, Duration limit) {
+        this.hosts = hosts;
         this.http = http;
         this.limit = limit;
+    }
+
+    /** To all hosts, for commands; its client is closed with {@code vertx}. */
+    static HttpExchange anywhere(Vertx vertx, Duration limit) {
+        HttpClientOptions options =
+                new HttpClientOptions().setVerifyHost(true).setConnectTimeout((int) limit.toMillis());
+        return new HttpExchange(Targets.anywhere(vertx), vertx.createHttpClient(options), limit);
     }
 
     record Request(HttpMethod method, URI url, Map<String, String> headers, Buffer body) {}
@@ -55,7 +74,7 @@ final class HttpExchange {
      *
      * @param body at most its first 65,536 bytes
      */
-    record Answer(int status, MultiMap headers, Buffer body) {
+    public record Answer(int status, MultiMap headers, Buffer body) {
 
         /** Whether the same request may succeed later. */
         boolean isTemporary() {
@@ -109,7 +128,7 @@ final class HttpExchange {
 
     /** Fails if no answer arrives in time; {@link #explain} gives the reason. */
     Uni<Answer> send(Request asked) {
-        return targets.resolve(host(asked.url()), isTls(asked.url()))
+        return hosts.resolve(host(asked.url()), isTls(asked.url()))
                 .chain(address -> Uni.createFrom().<Answer>emitter(emitter -> send(address, asked, emitter)))
                 .ifNoItem()
                 .after(limit)

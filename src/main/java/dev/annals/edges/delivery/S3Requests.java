@@ -1,6 +1,7 @@
 package dev.annals.edges.delivery;
 
 import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpMethod;
 import java.net.URI;
@@ -8,12 +9,14 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
@@ -22,34 +25,39 @@ import javax.crypto.spec.SecretKeySpec;
  * Requests to one bucket of an S3-compatible store, addressed by path. AWS Signature Version 4 signs the headers and the digest of the
  * body.
  */
-final class S3Requests {
+public final class S3Requests {
 
     private static final String ALGORITHM = "AWS4-HMAC-SHA256";
     private static final String HMAC = "HmacSHA256";
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC);
     private static final int DATE_LENGTH = 8;
+    private static final Pattern EXPIRED =
+            Pattern.compile("<Code>(?:ExpiredToken|InvalidToken|TokenRefreshRequired)</Code>");
     private static final String NOTHING = hex(sha256(new byte[0]));
 
     private final HttpExchange http;
     private final URI endpoint;
     private final String bucket;
     private final String region;
-    private final String accessKey;
-    private final String secretKey;
+    private final S3Credentials credentials;
+
+    /** @param url its prefix is not used: keys are whole */
+    S3Requests(HttpExchange http, S3Url url, S3Credentials credentials) {
+        this.http = http;
+        this.endpoint = url.endpoint();
+        this.bucket = url.bucket();
+        this.region = url.region();
+        this.credentials = credentials;
+    }
 
     /**
-     * @param endpoint scheme, host and port
-     * @param secret the access key, a colon, and the secret key
+     * To any host that a command names; without TLS only on this machine.
+     *
+     * @param limit for each request
      */
-    S3Requests(HttpExchange http, URI endpoint, String bucket, String region, String secret) {
-        this.http = http;
-        this.endpoint = endpoint;
-        this.bucket = bucket;
-        this.region = region;
-        int colon = secret.indexOf(':');
-        this.accessKey = secret.substring(0, colon);
-        this.secretKey = secret.substring(colon + 1);
+    public S3Requests(Vertx vertx, S3Url url, S3Credentials credentials, Duration limit) {
+        this(HttpExchange.anywhere(vertx, limit), url, credentials);
     }
 
     /**
@@ -57,28 +65,47 @@ final class S3Requests {
      *
      * @param digest SHA-256 of the body, in hexadecimal digits
      */
-    Uni<HttpExchange.Answer> putNew(String key, Map<String, String> headers, Buffer body, String digest) {
+    public Uni<HttpExchange.Answer> putNew(String key, Map<String, String> headers, Buffer body, String digest) {
         Map<String, String> all = new TreeMap<>(headers);
         all.put("if-none-match", "*");
         return send(HttpMethod.PUT, "/" + bucket + "/" + key, Map.of(), all, body, digest);
     }
 
-    Uni<HttpExchange.Answer> head(String key) {
+    public Uni<HttpExchange.Answer> head(String key) {
         return send(HttpMethod.HEAD, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
     }
 
-    Uni<HttpExchange.Answer> delete(String key) {
+    public Uni<HttpExchange.Answer> delete(String key) {
         return send(HttpMethod.DELETE, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
     }
 
     /** Keys with a prefix, in their order, after another key. */
-    Uni<HttpExchange.Answer> list(String prefix, String after, int most) {
+    public Uni<HttpExchange.Answer> list(String prefix, String after, int most) {
         Map<String, String> query = new TreeMap<>(
                 Map.of("list-type", "2", "max-keys", Integer.toString(most), "prefix", prefix, "start-after", after));
         return send(HttpMethod.GET, "/" + bucket, query, Map.of(), Buffer.buffer(), NOTHING);
     }
 
     private Uni<HttpExchange.Answer> send(
+            HttpMethod method,
+            String path,
+            Map<String, String> parameters,
+            Map<String, String> headers,
+            Buffer body,
+            String digest) {
+        return credentials
+                .keys()
+                .chain(keys -> http.send(signed(keys, method, path, parameters, headers, body, digest))
+                        .invoke(answer -> {
+                            if (EXPIRED.matcher(answer.body().toString(StandardCharsets.UTF_8))
+                                    .find()) {
+                                credentials.rejected(keys);
+                            }
+                        }));
+    }
+
+    private HttpExchange.Request signed(
+            S3Credentials.Keys keys,
             HttpMethod method,
             String path,
             Map<String, String> parameters,
@@ -94,6 +121,9 @@ final class S3Requests {
         signed.put("host", HttpExchange.authority(endpoint));
         signed.put("x-amz-content-sha256", digest);
         signed.put("x-amz-date", time);
+        if (keys.sessionToken() != null) {
+            signed.put("x-amz-security-token", keys.sessionToken());
+        }
         String names = String.join(";", signed.keySet());
         String canonical = method.name() + "\n" + path + "\n" + query + "\n"
                 + signed.entrySet().stream()
@@ -104,7 +134,7 @@ final class S3Requests {
         String scope = date + "/" + region + "/s3/aws4_request";
         String text =
                 ALGORITHM + "\n" + time + "\n" + scope + "\n" + hex(sha256(canonical.getBytes(StandardCharsets.UTF_8)));
-        byte[] key = ("AWS4" + secretKey).getBytes(StandardCharsets.UTF_8);
+        byte[] key = ("AWS4" + keys.secretKey()).getBytes(StandardCharsets.UTF_8);
         for (String part : new String[] {date, region, "s3", "aws4_request"}) {
             key = hmac(key, part);
         }
@@ -113,11 +143,11 @@ final class S3Requests {
         sent.remove("host");
         sent.put(
                 "authorization",
-                ALGORITHM + " Credential=" + accessKey + "/" + scope + ", SignedHeaders=" + names + ", Signature="
-                        + hex(hmac(key, text)));
+                ALGORITHM + " Credential=" + keys.accessKey() + "/" + scope + ", SignedHeaders=" + names
+                        + ", Signature=" + hex(hmac(key, text)));
         URI url = URI.create(endpoint.getScheme() + "://" + HttpExchange.authority(endpoint) + path
                 + (query.isEmpty() ? "" : "?" + query));
-        return http.send(new HttpExchange.Request(method, url, sent, body));
+        return new HttpExchange.Request(method, url, sent, body);
     }
 
     private static String encoded(String text) {
@@ -127,7 +157,11 @@ final class S3Requests {
                 .replace("%7E", "~");
     }
 
-    String explain(Throwable failure) {
+    /** The reason why a request has no answer, for people; without a secret. */
+    public String explain(Throwable failure) {
+        if (failure instanceof S3Credentials.NoCredentialsException) {
+            return String.valueOf(failure.getMessage());
+        }
         return http.explain(failure);
     }
 

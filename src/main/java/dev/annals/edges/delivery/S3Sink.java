@@ -10,8 +10,6 @@ import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Locale;
@@ -38,12 +36,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class S3Sink implements Sink {
 
-    private static final String SCHEME = "s3+";
-    private static final Pattern PATH =
-            Pattern.compile("/([0-9a-z][0-9a-z.-]{1,61}[0-9a-z])((?:/[0-9A-Za-z_-][0-9A-Za-z._-]{0,254}){0,10})/?");
-    private static final Pattern REGION = Pattern.compile("region=([0-9a-z-]{1,64})");
-    private static final String DEFAULT_REGION = "us-east-1";
-    private static final Pattern SECRET = Pattern.compile("[!-9;-~]{3,128}:[!-~]{8,256}");
     private static final String SUFFIX = ".ndjson.gz";
     private static final String CURSOR = "x-amz-meta-annals-cursor";
     private static final String DIGEST = "x-amz-meta-annals-sha256";
@@ -78,63 +70,38 @@ final class S3Sink implements Sink {
         }
     }
 
-    /** @param secret the access key, a colon, and the secret key */
-    S3Sink(NamedStream stream, String secret, HttpExchange http, Checkpoints checkpoints, Vertx vertx, Duration limit) {
+    S3Sink(
+            NamedStream stream,
+            S3Credentials credentials,
+            HttpExchange http,
+            Checkpoints checkpoints,
+            Vertx vertx,
+            Duration limit) {
         this.stream = stream;
         this.checkpoints = checkpoints;
         this.vertx = vertx;
         this.limit = limit;
-        URI url = endpoint(stream.url());
-        Matcher path = PATH.matcher(url.getRawPath());
-        if (!path.matches()) {
-            throw new IllegalStateException("the URL was checked");
-        }
-        Matcher region = REGION.matcher(url.getRawQuery() == null ? "" : url.getRawQuery());
-        this.requests =
-                new S3Requests(http, url, path.group(1), region.matches() ? region.group(1) : DEFAULT_REGION, secret);
-        String prefix = path.group(2).isEmpty() ? "" : path.group(2).substring(1) + "/";
-        this.folder = prefix + stream.projectId() + "/" + stream.id() + "/"
+        S3Url url = S3Url.parse(stream.url());
+        this.requests = new S3Requests(http, url, credentials);
+        this.folder = url.prefix() + stream.projectId() + "/" + stream.id() + "/"
                 + String.format(Locale.ROOT, "%06d", stream.progress().rewinds()) + "/";
         this.listed =
                 Pattern.compile("<Key>" + Pattern.quote(folder) + "([0-9]{18})" + Pattern.quote(SUFFIX) + "</Key>");
     }
 
-    private static URI endpoint(String url) {
-        return URI.create(url.substring(SCHEME.length()));
-    }
-
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
-        URI uri = uri(url);
-        if (uri == null
-                || uri.getHost() == null
-                || !("https".equals(uri.getScheme()) || "http".equals(uri.getScheme()))
-                || uri.getRawUserInfo() != null
-                || uri.getRawFragment() != null
-                || uri.getPort() == 0
-                || uri.getPort() > 65_535
-                || !PATH.matcher(uri.getRawPath()).matches()
-                || !(uri.getRawQuery() == null
-                        || REGION.matcher(uri.getRawQuery()).matches())) {
-            wrong.accept(
-                    "url",
-                    "It must be s3+https://host/bucket/prefix, optionally with ?region=; the prefix has letters, digits, dots,"
-                            + " hyphens and underscores. s3+http is for this machine's loopback alone.");
+        try {
+            S3Url.parse(url);
+        } catch (IllegalArgumentException e) {
+            wrong.accept("url", S3Url.FORM);
         }
-        if (secret != null && !SECRET.matcher(secret).matches()) {
+        if (secret != null && !S3Credentials.TEXT.matcher(secret).matches()) {
             wrong.accept("secret", "It must be the access key, a colon, and the secret key.");
         }
     }
 
-    private static @Nullable URI uri(String text) {
-        try {
-            return text.startsWith(SCHEME) ? new URI(text.substring(SCHEME.length())) : null;
-        } catch (URISyntaxException e) {
-            return null;
-        }
-    }
-
     static String host(String url) {
-        return HttpExchange.host(endpoint(url));
+        return HttpExchange.host(S3Url.parse(url).endpoint());
     }
 
     @Override

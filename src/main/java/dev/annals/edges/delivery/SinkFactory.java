@@ -72,7 +72,7 @@ class SinkFactory {
             case POSTGRESQL -> new PostgresSink(stream, secret, allowed, loops.vertx(), config.timeout());
             case OTLP -> new OtlpSink(stream, secret, exchange);
             case KAFKA -> new KafkaSink(stream, secret, allowed, vertx, config);
-            case S3 -> new S3Sink(stream, secret, exchange, checkpoints, vertx, config.timeout());
+            case S3 -> new S3Sink(stream, S3Credentials.of(secret), exchange, checkpoints, vertx, config.timeout());
             case SYSLOG -> new SyslogSink(stream, allowed, syslogWorkers, config.timeout());
         };
     }

@@ -1,0 +1,506 @@
+package dev.annals.edges.delivery;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpMethod;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The identity of this process at AWS: keys of the environment, a web identity, a profile, the container's or the instance's role, in the
+ * order of AWS's SDKs and by their variables. The first source that is configured counts. If it fails, no later one is asked: it would
+ * be another identity. One request at a time renews temporary keys after half to three quarters of their time, and they are used as long
+ * as they last.
+ */
+public final class AwsCredentials implements S3Credentials {
+
+    private static final Logger LOG = Logger.getLogger(AwsCredentials.class);
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+    /** Metadata endpoints are near, and silent where they do not exist. */
+    private static final Duration METADATA_LIMIT = Duration.ofSeconds(3);
+    /** Keys without an end are read again after this time. */
+    private static final Duration READ_AGAIN = Duration.ofMinutes(1);
+    /** Keys that end within this time, or within a tenth of their time, are not used. */
+    private static final Duration TOO_SHORT = Duration.ofSeconds(10);
+
+    private static final int MAX_FILE_BYTES = 1_048_576;
+    private static final int MAX_TOKEN_BYTES = 20_480;
+    private static final String WEB_TOKEN = "AWS_WEB_IDENTITY_TOKEN_FILE";
+    private static final String RELATIVE = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
+    private static final String FULL = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
+    private static final String CONTAINER = "http://169.254.170.2";
+    /** Of ECS and EKS; loopback and https are allowed, too. */
+    private static final Set<String> CONTAINER_HOSTS = Set.of("169.254.170.2", "169.254.170.23", "fd00:ec2::23");
+
+    private static final String INSTANCE = "/latest/meta-data/iam/security-credentials/";
+    private static final String INSTANCE_TOKEN = "x-aws-ec2-metadata-token";
+    private static final String TOKEN_SECONDS = "300";
+    private static final Pattern REGION = Pattern.compile("[0-9a-z-]{1,64}");
+    private static final Pattern ROLE = Pattern.compile("[0-9A-Za-z+=,.@_-]{1,64}");
+    private static final Pattern LINE = Pattern.compile("[!-~]{1,20480}");
+    private static final Pattern CODE = Pattern.compile("<Code>([0-9A-Za-z.]{1,64})</Code>");
+    private static final Pattern SECTION = Pattern.compile("\\[\\s*(?:profile\\s+)?([^\\]]+?)\\s*]");
+    private static final List<String> UNSUPPORTED =
+            List.of("source_profile", "credential_source", "credential_process", "sso_session", "sso_start_url");
+
+    private final Map<String, String> environment;
+    private final HttpExchange http;
+    private final HttpExchange metadata;
+    private final Vertx vertx;
+    private final InstantSource clock;
+    private @Nullable Session current;
+    private @Nullable CompletableFuture<Keys> renewal;
+
+    /**
+     * Keys and their time.
+     *
+     * @param ends not used from then on; null if they have no end
+     */
+    private record Session(Keys keys, @Nullable Instant ends, Instant renewAt) {
+
+        static Session of(Keys keys, @Nullable Instant expires, Instant now) {
+            if (expires == null) {
+                return new Session(keys, null, now.plus(READ_AGAIN));
+            }
+            Duration left = Duration.between(now, expires);
+            Duration margin = left.dividedBy(10).compareTo(TOO_SHORT) < 0 ? left.dividedBy(10) : TOO_SHORT;
+            long early = (long) (left.toMillis() * ThreadLocalRandom.current().nextDouble(0.5, 0.75));
+            return new Session(keys, expires.minus(margin), now.plusMillis(early));
+        }
+
+        boolean lasts(Instant now) {
+            return ends == null || now.isBefore(ends);
+        }
+    }
+
+    /** Of this process; its HTTP client is closed with {@code vertx}. */
+    public AwsCredentials(Vertx vertx) {
+        this(
+                vertx,
+                vertx.createHttpClient(new HttpClientOptions().setVerifyHost(true)),
+                System.getenv(),
+                InstantSource.system());
+    }
+
+    AwsCredentials(Vertx vertx, HttpClient client, Map<String, String> environment, InstantSource clock) {
+        this.clock = clock;
+        this.vertx = vertx;
+        this.environment = environment;
+        this.http = new HttpExchange(Targets.anywhere(vertx), client, LIMIT);
+        this.metadata = new HttpExchange(
+                (host, isEncrypted) -> blocking(() -> InetAddress.getByName(host)), client, METADATA_LIMIT);
+    }
+
+    private <T> Uni<T> blocking(Callable<T> work) {
+        return Uni.createFrom()
+                .completionStage(() -> vertx.executeBlocking(work, false).toCompletionStage());
+    }
+
+    @Override
+    public Uni<Keys> keys() {
+        return Uni.createFrom().deferred(() -> {
+            synchronized (this) {
+                Session session = current;
+                if (session != null && session.lasts(clock.instant())) {
+                    if (clock.instant().isAfter(session.renewAt())) {
+                        CompletableFuture<Keys> unused = renewed();
+                    }
+                    return Uni.createFrom().item(session.keys());
+                }
+                // A copy, because a caller that gives up cancels it.
+                return Uni.createFrom().completionStage(renewed().copy());
+            }
+        });
+    }
+
+    @Override
+    public synchronized void rejected(Keys keys) {
+        if (current != null && current.keys().equals(keys)) {
+            current = null;
+        }
+    }
+
+    private synchronized CompletableFuture<Keys> renewed() {
+        if (renewal != null) {
+            return renewal;
+        }
+        CompletableFuture<Keys> begun = new CompletableFuture<>();
+        renewal = begun;
+        Uni.createFrom()
+                .deferred(this::load)
+                .ifNoItem()
+                .after(LIMIT.multipliedBy(2))
+                .failWith(() -> none("Their source does not answer."))
+                .subscribe()
+                .with(
+                        session -> {
+                            end(session);
+                            begun.complete(session.keys());
+                        },
+                        failure -> {
+                            keep(failure);
+                            begun.completeExceptionally(failure);
+                        });
+        return begun;
+    }
+
+    private synchronized void end(Session session) {
+        current = session;
+        renewal = null;
+    }
+
+    /** The keys before are used as long as they last. */
+    private synchronized void keep(Throwable failure) {
+        renewal = null;
+        Session before = current;
+        if (before != null && before.lasts(clock.instant())) {
+            current = new Session(before.keys(), before.ends(), later(before.ends()));
+            LOG.warnf(
+                    "The service's credentials cannot be renewed; the ones before last %s: %s",
+                    before.ends() == null ? "on" : "until " + before.ends(), failure.getMessage());
+        }
+    }
+
+    private Instant later(@Nullable Instant ends) {
+        Instant now = clock.instant();
+        Duration left = ends == null ? READ_AGAIN : Duration.between(now, ends);
+        return now.plus(left.dividedBy(10));
+    }
+
+    private static NoCredentialsException none(String why) {
+        return new NoCredentialsException("The service has no credentials. " + why);
+    }
+
+    private @Nullable String variable(String name) {
+        String value = environment.get(name);
+        return value == null || value.isBlank() ? null : value.strip();
+    }
+
+    private String variable(String name, String otherwise) {
+        return Optional.ofNullable(variable(name)).orElse(otherwise);
+    }
+
+    private Uni<Session> load() {
+        if (variable("AWS_ACCESS_KEY_ID") != null || variable("AWS_SECRET_ACCESS_KEY") != null) {
+            return Uni.createFrom()
+                    .item(() -> session(
+                            "The environment",
+                            environment::get,
+                            "AWS_ACCESS_KEY_ID",
+                            "AWS_SECRET_ACCESS_KEY",
+                            "AWS_SESSION_TOKEN",
+                            null));
+        }
+        String token = variable(WEB_TOKEN);
+        if (token != null) {
+            return webIdentity(token, variable("AWS_ROLE_ARN"), variable("AWS_ROLE_SESSION_NAME"));
+        }
+        return blocking(this::profile).chain(profile -> {
+            if (profile.containsKey("web_identity_token_file")) {
+                return webIdentity(
+                        profile.get("web_identity_token_file"),
+                        profile.get("role_arn"),
+                        profile.get("role_session_name"));
+            } else if (!profile.isEmpty()) {
+                return Uni.createFrom()
+                        .item(() -> session(
+                                "The profile",
+                                profile::get,
+                                "aws_access_key_id",
+                                "aws_secret_access_key",
+                                "aws_session_token",
+                                null));
+            }
+            return variable(RELATIVE) != null || variable(FULL) != null ? container() : instance();
+        });
+    }
+
+    /** @param end the name of their end; null if they have none */
+    private Session session(
+            String source,
+            Function<String, @Nullable String> fields,
+            String access,
+            String secret,
+            String token,
+            @Nullable String end) {
+        String accessKey = String.valueOf(fields.apply(access)).strip();
+        String secretKey = String.valueOf(fields.apply(secret)).strip();
+        String sessionToken =
+                Optional.ofNullable(fields.apply(token)).map(String::strip).orElse("");
+        String expires = end == null ? null : fields.apply(end);
+        if (fields.apply(access) == null
+                || fields.apply(secret) == null
+                || !S3Credentials.TEXT.matcher(accessKey + ":" + secretKey).matches()
+                || !(sessionToken.isEmpty() || LINE.matcher(sessionToken).matches())) {
+            throw none(source + " has no usable " + access + " and " + secret + ".");
+        }
+        try {
+            return Session.of(
+                    new Keys(accessKey, secretKey, sessionToken.isEmpty() ? null : sessionToken),
+                    expires == null ? null : OffsetDateTime.parse(expires).toInstant(),
+                    clock.instant());
+        } catch (DateTimeException e) {
+            throw none(source + " has no usable " + end + ".");
+        }
+    }
+
+    private Uni<Session> webIdentity(String file, @Nullable String role, @Nullable String name) {
+        if (role == null) {
+            return Uni.createFrom().failure(none("The web identity of " + file + " needs a role: set AWS_ROLE_ARN."));
+        }
+        URI sts = sts();
+        return blocking(() -> token(file, WEB_TOKEN))
+                .chain(token -> http.send(new HttpExchange.Request(
+                        HttpMethod.POST,
+                        sts,
+                        Map.of("content-type", "application/x-www-form-urlencoded"),
+                        Buffer.buffer(form(Map.of(
+                                "Action",
+                                "AssumeRoleWithWebIdentity",
+                                "Version",
+                                "2011-06-15",
+                                "RoleArn",
+                                role,
+                                "RoleSessionName",
+                                name == null ? "annals" : name,
+                                "WebIdentityToken",
+                                token))))))
+                .onFailure(failure -> !(failure instanceof NoCredentialsException))
+                .transform(failure -> none(sts + " (AWS_ENDPOINT_URL_STS, AWS_REGION): " + http.explain(failure)))
+                .map(answer -> {
+                    String body = answer.body().toString(StandardCharsets.UTF_8);
+                    Matcher code = CODE.matcher(body);
+                    if (answer.status() != 200) {
+                        throw none(sts + " does not give the role " + role + " to the web identity of " + file
+                                + ": HTTP status " + answer.status() + (code.find() ? ", " + code.group(1) : "")
+                                + ". Check the role's trust policy.");
+                    }
+                    return session(
+                            sts.toString(),
+                            field -> element(body, field),
+                            "AccessKeyId",
+                            "SecretAccessKey",
+                            "SessionToken",
+                            "Expiration");
+                });
+    }
+
+    private URI sts() {
+        String region = variable("AWS_REGION", variable("AWS_DEFAULT_REGION", ""));
+        String domain = region.startsWith("cn-") ? ".amazonaws.com.cn" : ".amazonaws.com";
+        String url = variable(
+                "AWS_ENDPOINT_URL_STS",
+                variable("AWS_ENDPOINT_URL", "https://sts" + (region.isEmpty() ? "" : "." + region) + domain));
+        if (!(region.isEmpty() || REGION.matcher(region).matches())) {
+            throw none("AWS_REGION is no region.");
+        }
+        return endpoint(url.endsWith("/") ? url : url + "/", "AWS_ENDPOINT_URL_STS");
+    }
+
+    private static URI endpoint(String url, String variable) {
+        try {
+            URI uri = URI.create(url);
+            if (uri.getHost() != null && List.of("http", "https").contains(String.valueOf(uri.getScheme()))) {
+                return uri;
+            }
+        } catch (IllegalArgumentException e) {
+            // as below
+        }
+        throw none(variable + " is no http or https URL.");
+    }
+
+    private static String form(Map<String, String> fields) {
+        List<String> parts = new ArrayList<>();
+        fields.forEach((name, value) -> parts.add(name + "=" + URLEncoder.encode(value, StandardCharsets.UTF_8)));
+        return String.join("&", parts);
+    }
+
+    private static @Nullable String element(String xml, String name) {
+        Matcher found = Pattern.compile("<" + name + ">([^<&]*)</" + name + ">").matcher(xml);
+        return found.find() ? found.group(1) : null;
+    }
+
+    /** Blocks. The file changes: its token has a short time. */
+    private static String token(String file, String variable) {
+        String token = read(Path.of(file), MAX_TOKEN_BYTES).strip();
+        if (!LINE.matcher(token).matches()) {
+            throw none("The file " + file + " (" + variable + ") cannot be read, or has no token in one line.");
+        }
+        return token;
+    }
+
+    /** Empty if it cannot be read or is too large. */
+    private static String read(Path file, int most) {
+        try {
+            return Files.size(file) > most ? "" : Files.readString(file);
+        } catch (IOException e) {
+            return "";
+        }
+    }
+
+    /**
+     * Blocks.
+     *
+     * @return empty if there is none with an identity
+     */
+    private Map<String, String> profile() {
+        String name = variable("AWS_PROFILE", "default");
+        Path home = Path.of(variable("HOME", System.getProperty("user.home")), ".aws");
+        Map<String, String> profile = new HashMap<>();
+        for (Path file : List.of(
+                Path.of(variable("AWS_CONFIG_FILE", home.resolve("config").toString())),
+                Path.of(variable(
+                        "AWS_SHARED_CREDENTIALS_FILE",
+                        home.resolve("credentials").toString())))) {
+            readProfile(file, name, profile);
+        }
+        for (String unsupported : UNSUPPORTED) {
+            if (profile.containsKey(unsupported) && !profile.containsKey("aws_access_key_id")) {
+                throw none("The profile " + name + " needs " + unsupported
+                        + ", which the service does not read: give it keys, or role_arn with web_identity_token_file.");
+            }
+        }
+        boolean isIdentity = profile.containsKey("aws_access_key_id") || profile.containsKey("web_identity_token_file");
+        if (!isIdentity && variable("AWS_PROFILE") != null) {
+            throw none("The profile " + name
+                    + " (AWS_PROFILE) has no keys in AWS_SHARED_CREDENTIALS_FILE or AWS_CONFIG_FILE.");
+        }
+        return isIdentity ? profile : Map.of();
+    }
+
+    private static void readProfile(Path file, String name, Map<String, String> profile) {
+        boolean isWanted = false;
+        for (String line : read(file, MAX_FILE_BYTES).split("\\R", -1)) {
+            Matcher section = SECTION.matcher(line.strip());
+            int equals = line.indexOf('=');
+            if (section.lookingAt()) {
+                isWanted = section.group(1).equals(name);
+            } else if (isWanted && equals > 0 && !line.matches("[\\s#;].*")) {
+                profile.put(
+                        line.substring(0, equals).strip(),
+                        line.substring(equals + 1).strip());
+            }
+        }
+    }
+
+    private Uni<Session> container() {
+        String relative = variable(RELATIVE);
+        String full = variable(FULL, "");
+        URI url = relative != null ? endpoint(CONTAINER + relative, RELATIVE) : endpoint(full, FULL);
+        boolean isNear = CONTAINER_HOSTS.contains(HttpExchange.host(url));
+        if (relative != null && !CONTAINER.endsWith("/" + url.getAuthority())) {
+            return Uni.createFrom().failure(none(RELATIVE + " must begin with a slash."));
+        }
+        // Any other host must be https or this machine's loopback.
+        HttpExchange exchange = isNear ? metadata : http;
+        return blocking(this::containerHeaders)
+                .chain(headers ->
+                        exchange.send(new HttpExchange.Request(HttpMethod.GET, url, headers, Buffer.buffer())))
+                .onFailure(failure -> !(failure instanceof NoCredentialsException))
+                .transform(failure -> none("The container's endpoint " + url.getAuthority() + " (" + RELATIVE + ", "
+                        + FULL + "): " + exchange.explain(failure)))
+                .map(answer -> fromJson("The container's endpoint " + url.getAuthority(), answer));
+    }
+
+    private Map<String, String> containerHeaders() {
+        String file = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+        String token = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+        if (file != null) {
+            return Map.of("authorization", token(file, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"));
+        }
+        if (token != null && !token.matches("[ -~]+")) {
+            throw none("AWS_CONTAINER_AUTHORIZATION_TOKEN must be one line.");
+        }
+        return token == null ? Map.of() : Map.of("authorization", token);
+    }
+
+    private Session fromJson(String source, HttpExchange.Answer answer) {
+        JsonNode json;
+        try {
+            json = answer.status() == 200 ? JSON.readTree(answer.body().getBytes()) : null;
+        } catch (IOException e) {
+            json = null;
+        }
+        if (json == null || !json.path("Code").asText("Success").equals("Success")) {
+            throw none(source + " gives none: HTTP status " + answer.status() + ".");
+        }
+        JsonNode fields = json;
+        return session(
+                source,
+                name -> fields.path(name).isTextual() ? fields.path(name).textValue() : null,
+                "AccessKeyId",
+                "SecretAccessKey",
+                "Token",
+                "Expiration");
+    }
+
+    /** By IMDSv2 alone: a token by PUT, which an open proxy does not forward. */
+    private Uni<Session> instance() {
+        String tried = "Tried: the environment (AWS_ACCESS_KEY_ID is not set), a web identity (" + WEB_TOKEN
+                + " is not set), the profile default (it has no keys), the container (" + RELATIVE
+                + " is not set), the instance (";
+        String advice = "). Give the service one of them, or the stream keys as its secret.";
+        if (variable("AWS_EC2_METADATA_DISABLED", "false").equalsIgnoreCase("true")) {
+            return Uni.createFrom().failure(none(tried + "AWS_EC2_METADATA_DISABLED is true" + advice));
+        }
+        boolean isV6 = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "").equalsIgnoreCase("IPv6");
+        URI endpoint = endpoint(
+                variable(
+                        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+                        isV6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254"),
+                "AWS_EC2_METADATA_SERVICE_ENDPOINT");
+        return ask(HttpMethod.PUT, endpoint, "/latest/api/token", INSTANCE_TOKEN + "-ttl-seconds", TOKEN_SECONDS)
+                .map(answer -> line(answer, LINE))
+                .chain(token -> ask(HttpMethod.GET, endpoint, INSTANCE, INSTANCE_TOKEN, token)
+                        .map(answer -> line(answer, ROLE))
+                        .chain(role -> ask(HttpMethod.GET, endpoint, INSTANCE + role, INSTANCE_TOKEN, token)))
+                .onFailure(failure -> !(failure instanceof NoCredentialsException))
+                .transform(failure -> none(tried + endpoint + ": " + metadata.explain(failure)
+                        + " In a container, its hop limit must be 2" + advice))
+                .map(answer -> fromJson("The instance's endpoint " + endpoint, answer));
+    }
+
+    private Uni<HttpExchange.Answer> ask(HttpMethod method, URI endpoint, String path, String header, String value) {
+        URI url = URI.create(endpoint.getScheme() + "://" + endpoint.getAuthority() + path);
+        return metadata.send(new HttpExchange.Request(method, url, Map.of(header, value), Buffer.buffer()));
+    }
+
+    private static String line(HttpExchange.Answer answer, Pattern pattern) {
+        String[] lines = answer.body().toString(StandardCharsets.UTF_8).strip().split("\\R", -1);
+        if (answer.status() != 200 || !pattern.matcher(lines[0]).matches()) {
+            throw none("The instance's endpoint has no role for it: HTTP status " + answer.status()
+                    + ". Attach a role to the instance.");
+        }
+        return lines[0];
+    }
+}

@@ -1,0 +1,279 @@
+package dev.annals.edges.delivery;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.annals.Await;
+import dev.annals.BesideTheService;
+import dev.annals.edges.delivery.S3Credentials.Keys;
+import dev.annals.edges.delivery.S3Credentials.NoCredentialsException;
+import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The service finds its keys as AWS's SDKs do, asks each source as it requires, and renews keys before they end. */
+@BesideTheService
+class AwsCredentialsTest {
+
+    private static final Vertx VERTX = Vertx.vertx();
+    private static final Keys STATIC = new Keys("AKIDSTATIC", "a-secret-key", null);
+
+    @TempDir
+    Path home;
+
+    private final Map<String, String> environment = new HashMap<>();
+    private volatile Instant now = Instant.parse("2026-03-01T09:30:00Z");
+    private AwsEndpoints aws;
+
+    @BeforeEach
+    void start() throws Exception {
+        aws = new AwsEndpoints(() -> now);
+        Files.createDirectories(home.resolve(".aws"));
+        environment.put("HOME", home.toString());
+        environment.put("AWS_EC2_METADATA_SERVICE_ENDPOINT", aws.url());
+        environment.put("AWS_ENDPOINT_URL_STS", aws.url() + "/sts");
+    }
+
+    @AfterEach
+    void stop() {
+        aws.close();
+    }
+
+    @AfterAll
+    static void close() {
+        VERTX.close().toCompletionStage().toCompletableFuture().join();
+    }
+
+    private AwsCredentials credentials() {
+        return new AwsCredentials(VERTX, VERTX.createHttpClient(), environment, () -> now);
+    }
+
+    private static Keys keys(AwsCredentials credentials) {
+        return credentials.keys().await().atMost(Duration.ofSeconds(60));
+    }
+
+    private void assertNone(String... texts) {
+        assertThatThrownBy(() -> keys(credentials()))
+                .isInstanceOf(NoCredentialsException.class)
+                .hasMessageContainingAll(texts);
+    }
+
+    private static Keys temporary(int session) {
+        return new Keys(ObjectStore.ACCESS_KEY, ObjectStore.SECRET_KEY, "session-" + session);
+    }
+
+    private void useEnvironment() {
+        environment.putAll(Map.of("AWS_ACCESS_KEY_ID", "AKIDENVIRONMENT", "AWS_SECRET_ACCESS_KEY", "a-secret-key"));
+    }
+
+    private Path useWebIdentity() throws Exception {
+        Path file = Files.writeString(home.resolve("token"), aws.webToken + "\n");
+        environment.putAll(Map.of(
+                "AWS_WEB_IDENTITY_TOKEN_FILE",
+                file.toString(),
+                "AWS_ROLE_ARN",
+                AwsEndpoints.ROLE,
+                "AWS_ROLE_SESSION_NAME",
+                "test"));
+        return file;
+    }
+
+    private void useProfile(String text) throws Exception {
+        Files.writeString(home.resolve(".aws/credentials"), text);
+    }
+
+    private void useContainer() {
+        environment.put("AWS_CONTAINER_CREDENTIALS_FULL_URI", aws.url() + "/container");
+        environment.put("AWS_CONTAINER_AUTHORIZATION_TOKEN", AwsEndpoints.CONTAINER_TOKEN);
+    }
+
+    /** Each source that is taken away makes the next one count. */
+    @Test
+    void theSourcesCountInTheOrderOfTheSdks() throws Exception {
+        useEnvironment();
+        useWebIdentity();
+        useProfile("[default]\naws_access_key_id = AKIDSTATIC\naws_secret_access_key = a-secret-key\n");
+        useContainer();
+        assertThat(keys(credentials()).accessKey()).isEqualTo("AKIDENVIRONMENT");
+        environment.keySet().removeAll(List.of("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"));
+        assertThat(aws.asked).isEmpty();
+        assertThat(keys(credentials())).isEqualTo(temporary(0));
+        environment.remove("AWS_WEB_IDENTITY_TOKEN_FILE");
+        assertThat(keys(credentials())).isEqualTo(STATIC);
+        Files.delete(home.resolve(".aws/credentials"));
+        assertThat(keys(credentials())).isEqualTo(temporary(1));
+        environment.remove("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+        assertThat(keys(credentials())).isEqualTo(temporary(2));
+        assertThat(aws.asked)
+                .containsExactly(
+                        "POST /sts/",
+                        "GET /container",
+                        "PUT /latest/api/token",
+                        "GET /latest/meta-data/iam/security-credentials/",
+                        "GET /latest/meta-data/iam/security-credentials/the-role");
+        environment.put("AWS_EC2_METADATA_DISABLED", "true");
+        assertNone("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_EC2_METADATA_DISABLED is true");
+    }
+
+    /** Otherwise the role of a machine could act for a pod whose own role is refused. */
+    @Test
+    void aSourceThatFailsIsNotPassedOver() throws Exception {
+        useContainer();
+        Path file = useWebIdentity();
+        Files.writeString(file, "eyJ.forged");
+        assertNone(AwsEndpoints.ROLE, "AccessDenied", "trust policy");
+        Files.delete(file);
+        assertNone("cannot be read", "AWS_WEB_IDENTITY_TOKEN_FILE");
+        environment.remove("AWS_ROLE_ARN");
+        assertNone("AWS_ROLE_ARN");
+        environment.remove("AWS_WEB_IDENTITY_TOKEN_FILE");
+        environment.put("AWS_PROFILE", "unknown");
+        assertNone("unknown", "AWS_PROFILE");
+        environment.put("AWS_ACCESS_KEY_ID", "AKIDALONE");
+        assertNone("AWS_SECRET_ACCESS_KEY");
+        assertThat(aws.asked).containsOnly("POST /sts/");
+    }
+
+    @Test
+    void aProfileIsReadFromBothFiles() throws Exception {
+        Files.writeString(
+                home.resolve(".aws/config"),
+                "[default]\nregion = eu-central-1\n[profile audit]\naws_access_key_id = AKIDCONFIG\n  nested = x\n"
+                        + "aws_session_token = session\n[profile web]\nrole_arn = " + AwsEndpoints.ROLE
+                        + "\nrole_session_name = test\nweb_identity_token_file = " + home.resolve("token")
+                        + "\n[profile sso]\nsso_session = x\n");
+        useProfile("# of the operator\n[audit]\naws_access_key_id=AKIDSTATIC\naws_secret_access_key=a-secret-key\n");
+        environment.put("AWS_PROFILE", "audit");
+        assertThat(keys(credentials())).isEqualTo(new Keys("AKIDSTATIC", "a-secret-key", "session"));
+        Files.writeString(home.resolve("token"), aws.webToken);
+        environment.put("AWS_PROFILE", "web");
+        assertThat(keys(credentials())).isEqualTo(temporary(0));
+        environment.put("AWS_PROFILE", "sso");
+        assertNone("sso_session", "web_identity_token_file");
+    }
+
+    @Test
+    void theTokenOfAContainerIsReadFromItsFileEachTime() throws Exception {
+        useContainer();
+        environment.remove("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+        assertNone("container's endpoint", "403");
+        Path file = Files.writeString(home.resolve("token"), "another");
+        environment.put("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", file.toString());
+        AwsCredentials credentials = credentials();
+        assertThatThrownBy(() -> keys(credentials)).hasMessageContaining("403");
+        Files.writeString(file, AwsEndpoints.CONTAINER_TOKEN.replace(' ', '\u00a0'));
+        assertThatThrownBy(() -> keys(credentials)).hasMessageContaining("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    }
+
+    /** The token of a container would be sent to another machine in plain text. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "http://192.0.2.1/container",
+                "http://169.254.169.254/latest/",
+                "ftp://127.0.0.1/",
+                "no URL",
+                "http://169.254.170.2@192.0.2.1/"
+            })
+    void aContainersEndpointIsNearOrBehindTls(String url) {
+        environment.put("AWS_CONTAINER_CREDENTIALS_FULL_URI", url);
+        environment.put("AWS_CONTAINER_AUTHORIZATION_TOKEN", AwsEndpoints.CONTAINER_TOKEN);
+        assertNone("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"@127.0.0.1/x", ".example.org/x", ":80@127.0.0.1/"})
+    void aRelativeUriStaysAtTheContainersHost(String relative) {
+        environment.put("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", relative);
+        assertNone("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    }
+
+    @Test
+    void anInstanceWithoutMetadataIsToldWithAllThatWasTried() {
+        environment.put("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://127.0.0.1:1");
+        assertNone(
+                "AWS_ACCESS_KEY_ID",
+                "AWS_WEB_IDENTITY_TOKEN_FILE",
+                "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+                "No connection can be made",
+                "hop limit");
+        environment.put("AWS_EC2_METADATA_SERVICE_ENDPOINT", aws.url());
+        aws.isBroken = true;
+        assertNone("403", "Attach a role");
+    }
+
+    /** The web identity is read again, because Kubernetes replaces its file. */
+    @Test
+    void temporaryKeysAreRenewedOnceAndUsedWhileTheyLast() throws Exception {
+        Path file = useWebIdentity();
+        AwsCredentials credentials = credentials();
+        assertThat(together(credentials, 50)).containsOnly(temporary(0));
+        aws.webToken = "eyJ.second";
+        Files.writeString(file, aws.webToken);
+        now = now.plus(Duration.ofMinutes(29));
+        assertThat(together(credentials, 50)).containsOnly(temporary(0));
+        assertThat(aws.asked).hasSize(1);
+        now = now.plus(Duration.ofMinutes(17));
+        assertThat(together(credentials, 50)).contains(temporary(0));
+        Await.until("they are renewed", () -> keys(credentials).equals(temporary(1)));
+        assertThat(aws.asked).hasSize(2);
+
+        aws.isBroken = true;
+        now = now.plus(Duration.ofMinutes(46));
+        assertThat(together(credentials, 50)).containsOnly(temporary(1));
+        Await.until("a renewal fails", () -> aws.asked.size() == 3);
+        assertThat(together(credentials, 50)).containsOnly(temporary(1));
+        now = now.plus(Duration.ofMinutes(14));
+        assertThatThrownBy(() -> keys(credentials)).hasMessageContaining("AccessDenied");
+        aws.isBroken = false;
+        assertThat(together(credentials, 50)).containsOnly(temporary(2));
+    }
+
+    private static List<Keys> together(AwsCredentials credentials, int callers) {
+        List<Uni<Keys>> all =
+                IntStream.range(0, callers).mapToObj(i -> credentials.keys()).toList();
+        return Uni.join().all(all).andFailFast().await().atMost(Duration.ofSeconds(60));
+    }
+
+    @Test
+    void keysThatAStoreHoldsForExpiredAreReplaced() throws Exception {
+        useWebIdentity();
+        AwsCredentials credentials = credentials();
+        Keys first = keys(credentials);
+        credentials.rejected(first);
+        assertThat(keys(credentials)).isEqualTo(temporary(1));
+        credentials.rejected(first);
+        assertThat(keys(credentials)).isEqualTo(temporary(1));
+    }
+
+    /** A caller that gives up takes nothing from the others. */
+    @Test
+    void aCallerThatGivesUpDoesNotEndTheRequestOfOthers() throws Exception {
+        useWebIdentity();
+        AwsCredentials credentials = credentials();
+        credentials.keys().subscribe().with(keys -> {}, failure -> {}).cancel();
+        assertThat(keys(credentials)).isEqualTo(temporary(0));
+        assertThat(aws.asked).hasSize(1);
+    }
+
+    @Test
+    void keysShowNoSecret() {
+        assertThat(temporary(0).toString())
+                .doesNotContain(ObjectStore.SECRET_KEY)
+                .doesNotContain("session");
+    }
+}

@@ -318,14 +318,18 @@ public class DatabaseReader implements FeedReader {
 
     /** Fails with {@link ElsewhereException} if this database does not have the project. */
     private Uni<Void> requireHere(UUID projectId) {
-        return FIND_PLACEMENT.bind("project_id", projectId).execute(pool).map(rows -> {
-            Row row = rows.size() == 0 ? null : rows.iterator().next();
-            String placement = row == null ? null : row.getString("placement");
-            if (!"here".equals(placement) && !"sealed".equals(placement)) {
-                throw new ElsewhereException(projectId, placement, row == null ? null : row.getString("moved_to"));
-            }
-            return null;
-        });
+        return FIND_PLACEMENT
+                .bind("project_id", projectId)
+                .execute(pool.apply(projectId))
+                .map(rows -> {
+                    Row row = rows.size() == 0 ? null : rows.iterator().next();
+                    String placement = row == null ? null : row.getString("placement");
+                    if (!"here".equals(placement) && !"sealed".equals(placement)) {
+                        throw new ElsewhereException(
+                                projectId, placement, row == null ? null : row.getString("moved_to"));
+                    }
+                    return null;
+                });
     }
 
     private <T> Uni<T> failElsewhere(UUID projectId) {

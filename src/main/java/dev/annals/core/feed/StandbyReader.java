@@ -144,7 +144,8 @@ class StandbyReader implements FeedReader {
                     .chain(reached -> reached
                             ? reader.readIfReached(projectId, query, held).invoke(this::answered)
                             : fallback.get())
-                    .onFailure(failure -> failure instanceof NotReachedException || failure instanceof ElsewhereException)
+                    .onFailure(
+                            failure -> failure instanceof NotReachedException || failure instanceof ElsewhereException)
                     .recoverWithUni(behind -> {
                         replayed.invalidate(projectId);
                         return fallback.get();

@@ -4,6 +4,7 @@ import dev.annals.access.tokens.OperationEvents;
 import dev.annals.derived.log.LogKeys;
 import dev.annals.kernel.config.ChangedSettings;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.vertx.http.HttpServerStart;
@@ -35,8 +36,8 @@ class StartEvents {
     private volatile boolean stopping;
     private volatile @Nullable Thread thread;
 
-    StartEvents(Pool pool, OperationEvents events, LogKeys keys, Config config) {
-        this.pool = pool;
+    StartEvents(Databases databases, OperationEvents events, LogKeys keys, Config config) {
+        this.pool = databases.home().pool();
         this.events = events;
         this.keys = keys;
         this.config = config;

@@ -9,7 +9,7 @@ import dev.annals.access.projects.Projects;
 import dev.annals.access.tokens.AccessTokens;
 import dev.annals.access.tokens.LookUpBounds;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
@@ -25,7 +25,7 @@ import java.util.function.IntToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Catalogues of projects. A function of the schema makes each change and appends its events: see R__77_catalogue.sql.
+ * Catalogues of projects, in home. A function of the schema makes each change and appends its events: see R__77_catalogue.sql.
  *
  * <p>The look-up of a token tells the version of its project's catalogue, so projects without one cost no query, and a change counts at
  * each instance after the time for which tokens are cached.
@@ -51,9 +51,9 @@ public class Catalogues {
     /** Requests of a project share one query. */
     private final Map<UUID, Uni<Catalogue>> lookUps = new ConcurrentHashMap<>();
 
-    Catalogues(Pool pool, @Reads Pool reads, AccessTokens tokens, Vertx vertx) {
-        this.pool = pool;
-        this.reads = reads;
+    Catalogues(Databases databases, AccessTokens tokens, Vertx vertx) {
+        this.pool = databases.home().pool();
+        this.reads = databases.home().reads();
         this.tokens = tokens;
         this.vertx = vertx;
     }

@@ -3,6 +3,7 @@ package dev.annals.access.archives;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.access.caller.Actor;
+import dev.annals.access.places.Places;
 import dev.annals.access.projects.Listed;
 import dev.annals.access.projects.Project;
 import dev.annals.access.projects.Projects;
@@ -11,7 +12,6 @@ import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.RequestFields;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.io.IOException;
@@ -29,11 +29,11 @@ class Archives {
     private static final Sql NOTE_ARCHIVE = Sql.named("access/archives/note_archive");
     private static final int MAX_FILE_NAME = 255;
 
-    private final Pool pool;
+    private final Places places;
     private final SequentialGuid guids;
 
-    Archives(Pool pool, SequentialGuid guids) {
-        this.pool = pool;
+    Archives(Places places, SequentialGuid guids) {
+        this.places = places;
         this.guids = guids;
     }
 
@@ -102,7 +102,11 @@ class Archives {
     }
 
     Uni<Listed<Archive>> list(Project project, Listed.Part part) {
-        return part.read(LIST_ARCHIVES.bind("project_id", project.id()), pool, Archive::of, Archive::id);
+        return part.read(
+                LIST_ARCHIVES.bind("project_id", project.id()),
+                places.of(project.id()).pool(),
+                Archive::of,
+                Archive::id);
     }
 
     /** The archive's records may expire from then on. */
@@ -117,12 +121,12 @@ class Archives {
                                 .bind("bytes", made.bytes())
                                 .bind("digest", Buffer.buffer(HexFormat.of().parseHex(made.sha256()))),
                         actor,
-                        pool)
+                        places.of(project.id()).pool())
                 .chain(rows -> Projects.one(
                         FIND_ARCHIVE
                                 .bind("project_id", project.id())
                                 .bind("id", rows.iterator().next().getUUID("id")),
-                        pool,
+                        places.of(project.id()).pool(),
                         Archive::of,
                         "archive"));
     }

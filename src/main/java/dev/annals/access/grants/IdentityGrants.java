@@ -11,6 +11,7 @@ import dev.annals.access.projects.Projects;
 import dev.annals.access.tokens.AccessTokens;
 import dev.annals.access.tokens.IssuedToken;
 import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.RequestFields;
@@ -41,8 +42,8 @@ class IdentityGrants {
     private final AccessTokens tokens;
     private final Provider provider;
 
-    IdentityGrants(Pool pool, SequentialGuid guids, AccessTokens tokens, Provider provider) {
-        this.pool = pool;
+    IdentityGrants(Databases databases, SequentialGuid guids, AccessTokens tokens, Provider provider) {
+        this.pool = databases.home().pool();
         this.guids = guids;
         this.tokens = tokens;
         this.provider = provider;

@@ -3,6 +3,7 @@ package dev.annals.access.holds;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.annals.access.caller.Actor;
+import dev.annals.access.places.Places;
 import dev.annals.access.projects.Listed;
 import dev.annals.access.projects.Project;
 import dev.annals.access.projects.Projects;
@@ -11,7 +12,6 @@ import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.RequestFields;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.io.IOException;
@@ -32,11 +32,11 @@ class Holds {
     /** As in records. */
     private static final int MAX_ID = 1_024;
 
-    private final Pool pool;
+    private final Places places;
     private final SequentialGuid guids;
 
-    Holds(Pool pool, SequentialGuid guids) {
-        this.pool = pool;
+    Holds(Places places, SequentialGuid guids) {
+        this.places = places;
         this.guids = guids;
     }
 
@@ -112,7 +112,11 @@ class Holds {
     }
 
     Uni<Listed<Hold>> list(Project project, Listed.Part part) {
-        return part.read(LIST_HOLDS.bind("project_id", project.id()), pool, Hold::of, Hold::id);
+        return part.read(
+                LIST_HOLDS.bind("project_id", project.id()),
+                places.of(project.id()).pool(),
+                Hold::of,
+                Hold::id);
     }
 
     /** Records that it covers cannot be redacted once the answer arrives. */
@@ -125,7 +129,7 @@ class Holds {
                                 .bind("subject_id", asked.subjectId())
                                 .bind("reason", asked.reason()),
                         actor,
-                        pool)
+                        places.of(project.id()).pool())
                 .chain(() -> find(project, id));
     }
 
@@ -137,11 +141,15 @@ class Holds {
                                 .bind("id", id)
                                 .bind("reason", reason),
                         actor,
-                        pool)
+                        places.of(project.id()).pool())
                 .chain(() -> find(project, id));
     }
 
     private Uni<Hold> find(Project project, UUID id) {
-        return Projects.one(FIND_HOLD.bind("project_id", project.id()).bind("id", id), pool, Hold::of, "hold");
+        return Projects.one(
+                FIND_HOLD.bind("project_id", project.id()).bind("id", id),
+                places.of(project.id()).pool(),
+                Hold::of,
+                "hold");
     }
 }

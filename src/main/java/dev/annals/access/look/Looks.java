@@ -6,7 +6,7 @@ import dev.annals.access.caller.Actor;
 import dev.annals.access.projects.Project;
 import dev.annals.access.projects.Projects;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.Bulkhead;
 import io.smallrye.mutiny.Uni;
@@ -37,9 +37,9 @@ public class Looks {
     private final Bulkhead lookUps =
             new Bulkhead(LOOK_UPS, WAITING, WAIT, "Too many pages are opened at a time: try again.");
 
-    Looks(Pool pool, @Reads Pool reads) {
-        this.pool = pool;
-        this.reads = reads;
+    Looks(Databases databases) {
+        this.pool = databases.home().pool();
+        this.reads = databases.home().reads();
     }
 
     /** {@link Look#NONE} for a project without a look, and an unknown one. */

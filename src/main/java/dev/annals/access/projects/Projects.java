@@ -10,6 +10,7 @@ import dev.annals.access.tokens.TokenHash;
 import dev.annals.access.tokens.TokenText;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.kernel.guid.SequentialGuid;
@@ -65,8 +66,8 @@ public class Projects {
     private final AccessTokens tokens;
     private final SecureRandom random = new SecureRandom();
 
-    Projects(Pool pool, SequentialGuid guids, AccessTokens tokens) {
-        this.pool = pool;
+    Projects(Databases databases, SequentialGuid guids, AccessTokens tokens) {
+        this.pool = databases.home().pool();
         this.guids = guids;
         this.tokens = tokens;
     }

@@ -13,7 +13,7 @@ import dev.annals.access.tokens.LookUpBounds;
 import dev.annals.access.tokens.TokenConfig;
 import dev.annals.access.tokens.TokenHash;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.Bulkhead;
 import io.smallrye.mutiny.Uni;
@@ -67,15 +67,14 @@ public class Identities {
             Provider provider,
             SignIn signIn,
             AccessTokens tokens,
-            @Reads Pool reads,
-            Pool pool,
+            Databases databases,
             TokenConfig limits,
             LookUpBounds bounds) {
         this.provider = provider;
         this.signIn = signIn;
         this.tokens = tokens;
-        this.reads = reads;
-        this.pool = pool;
+        this.reads = databases.home().reads();
+        this.pool = databases.home().pool();
         this.lane = new Bulkhead(bounds.atATime(), bounds.waiting(), LookUpBounds.WAIT, TOO_MANY);
         this.known = Caffeine.newBuilder()
                 .maximumSize(KNOWN)

@@ -9,7 +9,7 @@ import dev.annals.access.caller.View;
 import dev.annals.access.limits.Limits;
 import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.Bulkhead;
 import dev.annals.kernel.http.ProblemException;
@@ -87,8 +87,8 @@ public class AccessTokens {
     /** Requests with the same token share one query. */
     private final Map<TokenHash, Uni<@Nullable Caller>> lookUps = new ConcurrentHashMap<>();
 
-    AccessTokens(@Reads Pool reads, AnnalsConfig config, TokenConfig limits, LookUpBounds lookUps) {
-        this.reads = reads;
+    AccessTokens(Databases databases, AnnalsConfig config, TokenConfig limits, LookUpBounds lookUps) {
+        this.reads = databases.home().reads();
         this.configuredAdmin = ofSettings(config).map(TokenHash::of);
         this.known = Caffeine.newBuilder()
                 .maximumSize(KNOWN)

@@ -1,16 +1,17 @@
 package dev.annals.access.tokens;
 
 import dev.annals.access.caller.Actor;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.JsonBody;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.nio.charset.StandardCharsets;
 import org.jboss.logging.Logger;
 
-/** Events about operations that change no project and no token. */
+/** Events about operations that change no project and no token, in the administration's feed of a database. */
 @ApplicationScoped
 public class OperationEvents {
 
@@ -19,15 +20,25 @@ public class OperationEvents {
     private static final Sql NOTE_STATE = Sql.named("access/tokens/note_state");
     private static final int SIZE = 512;
 
-    private final Pool pool;
+    private final Database home;
 
-    OperationEvents(Pool pool) {
-        this.pool = pool;
+    OperationEvents(Databases databases) {
+        this.home = databases.home();
     }
 
-    /** The operation waits for its event. On a hot standby, only the log shows it. */
-    public Uni<Void> began(Actor actor, String action, String subjectType, String subjectId, JsonBody.Content details) {
-        return record(action, subjectType, subjectId, "success", details, actor)
+    /**
+     * The operation waits for its event. On a hot standby, only the log shows it.
+     *
+     * @param database on which the operation works
+     */
+    public Uni<Void> began(
+            Database database,
+            Actor actor,
+            String action,
+            String subjectType,
+            String subjectId,
+            JsonBody.Content details) {
+        return record(database, action, subjectType, subjectId, "success", details, actor)
                 .onFailure(DatabaseFailure::onlyReads)
                 .invoke(standby -> LOG.infof(
                         "%s of %s %s has no event: the database is a hot standby", action, subjectType, subjectId))
@@ -37,6 +48,7 @@ public class OperationEvents {
 
     Uni<Void> failed(TokenFailures.Failures failures) {
         return record(
+                home,
                 "annals.authentication.fail",
                 "address",
                 failures.address() == null ? "others" : failures.address(),
@@ -52,11 +64,11 @@ public class OperationEvents {
     }
 
     public Uni<Void> unsound(String subjectType, String subjectId, JsonBody.Content details) {
-        return record("annals.verification.fail", subjectType, subjectId, "failure", details, Actor.SERVICE);
+        return record(home, "annals.verification.fail", subjectType, subjectId, "failure", details, Actor.SERVICE);
     }
 
     /**
-     * Records a state of this start if it differs from the last start's.
+     * Records in home a state of this start if it differs from the last start's.
      *
      * @param kind {@code settings} or {@code log_keys}
      * @param state values by name; an object in place of a secret
@@ -65,11 +77,12 @@ public class OperationEvents {
         return DatabaseFailure.retried(NOTE_STATE
                 .bind("kind", kind)
                 .bind("state", new String(JsonBody.toBytes(SIZE, state), StandardCharsets.UTF_8))
-                .execute(pool)
+                .execute(home.pool())
                 .replaceWithVoid());
     }
 
     private Uni<Void> record(
+            Database database,
             String action,
             String subjectType,
             String subjectId,
@@ -84,7 +97,7 @@ public class OperationEvents {
                 .bind("details", new String(JsonBody.toBytes(SIZE, details), StandardCharsets.UTF_8))
                 .bind("actor_token", actor.token())
                 .bind("address", actor.address())
-                .execute(pool)
+                .execute(database.pool())
                 .replaceWithVoid();
     }
 }

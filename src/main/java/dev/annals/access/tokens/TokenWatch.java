@@ -2,7 +2,7 @@ package dev.annals.access.tokens;
 
 import dev.annals.access.caller.Caller;
 import dev.annals.access.limits.Limits;
-import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.quarantine.ClientConnection;
 import io.quarkus.runtime.ShutdownEvent;
@@ -61,17 +61,11 @@ public class TokenWatch {
 
     private final List<Long> timers = new ArrayList<>();
 
-    TokenWatch(
-            AccessTokens tokens,
-            OperationEvents operations,
-            @Reads Pool reads,
-            Pool pool,
-            Vertx vertx,
-            TokenConfig config) {
+    TokenWatch(AccessTokens tokens, OperationEvents operations, Databases databases, Vertx vertx, TokenConfig config) {
         this.tokens = tokens;
         this.operations = operations;
-        this.reads = reads;
-        this.pool = pool;
+        this.reads = databases.home().reads();
+        this.pool = databases.home().pool();
         this.vertx = vertx;
         this.recheckMillis = config.recheck().toMillis();
     }

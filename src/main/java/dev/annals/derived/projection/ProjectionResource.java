@@ -49,7 +49,7 @@ public class ProjectionResource {
                     "There is no projection with this name. Known: " + String.join(" and ", projectors.names()) + ".");
         }
         return operations
-                .began(Actor.of(request), "annals.projection.rebuild", "projection", name, json -> {
+                .began(databases.home(), Actor.of(request), "annals.projection.rebuild", "projection", name, json -> {
                     json.writeStartObject();
                     json.writeEndObject();
                 })

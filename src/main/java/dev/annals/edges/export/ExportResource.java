@@ -8,6 +8,7 @@ import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
 import dev.annals.access.limits.Limit;
 import dev.annals.access.limits.Usage;
+import dev.annals.access.places.Places;
 import dev.annals.access.tokens.OperationEvents;
 import dev.annals.access.tokens.TokenWatch;
 import dev.annals.core.feed.FeedConfig;
@@ -49,6 +50,7 @@ public class ExportResource {
     private final TokenWatch tokens;
     private final Usage usage;
     private final OperationEvents operations;
+    private final Places places;
     private final Catalogues catalogues;
 
     ExportResource(
@@ -60,6 +62,7 @@ public class ExportResource {
             TokenWatch tokens,
             Usage usage,
             OperationEvents operations,
+            Places places,
             Catalogues catalogues) {
         this.reader = reader;
         this.exports = exports;
@@ -69,6 +72,7 @@ public class ExportResource {
         this.tokens = tokens;
         this.usage = usage;
         this.operations = operations;
+        this.places = places;
         this.catalogues = catalogues;
     }
 
@@ -104,6 +108,7 @@ public class ExportResource {
                     Uni<Void> noted = bodyless
                             ? Uni.createFrom().voidItem()
                             : operations.began(
+                                    places.of(projectId),
                                     Actor.of(request),
                                     "annals.export.start",
                                     "project",

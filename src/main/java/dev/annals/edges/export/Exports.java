@@ -1,14 +1,13 @@
 package dev.annals.edges.export;
 
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.Cursor;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.time.Duration;
@@ -24,13 +23,13 @@ class Exports {
     private static final Sql EXPORT_BOUNDS = Sql.named("edges/export/export_bounds");
     private static final Duration RETRY_AFTER = Duration.ofSeconds(10);
 
-    private final Pool pool;
+    private final Places places;
     private final ExportConfig config;
     private final Map<UUID, Integer> running = new HashMap<>();
     private int runningInAll;
 
-    Exports(@Reads Pool pool, ExportConfig config) {
-        this.pool = pool;
+    Exports(Places places, ExportConfig config) {
+        this.places = places;
         this.config = config;
     }
 
@@ -44,7 +43,7 @@ class Exports {
     Uni<Bounds> bounds(UUID projectId) {
         return DatabaseFailure.retried(EXPORT_BOUNDS
                 .bind("project_id", projectId)
-                .execute(pool)
+                .execute(places.of(projectId).reads())
                 .map(rows -> bounds(projectId, rows.iterator().next())));
     }
 

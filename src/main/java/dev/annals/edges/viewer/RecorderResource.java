@@ -4,7 +4,7 @@ import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
 import dev.annals.kernel.database.DatabaseFailure;
-import dev.annals.kernel.database.Reads;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.kernel.http.JsonBody;
@@ -42,8 +42,8 @@ public class RecorderResource {
 
     private final Pool pool;
 
-    RecorderResource(@Reads Pool pool) {
-        this.pool = pool;
+    RecorderResource(Databases databases) {
+        this.pool = databases.home().reads();
     }
 
     private record Recorder(

@@ -1,6 +1,7 @@
 package dev.annals.edges.viewer;
 
 import dev.annals.access.caller.Actor;
+import dev.annals.access.places.Places;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Sql;
@@ -9,7 +10,6 @@ import dev.annals.kernel.http.Bulkhead;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.time.Duration;
@@ -32,14 +32,14 @@ class SavedViews {
     private static final int WAITING = 16;
     private static final Duration CHANGE_WAIT = Duration.ofSeconds(10);
 
-    private final Pool pool;
+    private final Places places;
     private final SequentialGuid guids;
     /** A change waits for the lock on its project, and holds a connection while it waits. */
     private final Bulkhead changes =
             new Bulkhead(CHANGES, WAITING, CHANGE_WAIT, "Too many views are changed at a time: try again.");
 
-    SavedViews(Pool pool, SequentialGuid guids) {
-        this.pool = pool;
+    SavedViews(Places places, SequentialGuid guids) {
+        this.places = places;
         this.guids = guids;
     }
 
@@ -54,7 +54,7 @@ class SavedViews {
                 .bind("project_id", projectId)
                 .bind("name", name)
                 .bind("most", MOST)
-                .execute(pool)
+                .execute(places.of(projectId).pool())
                 .map(rows -> rows.stream().map(SavedView::of).toList()));
     }
 
@@ -66,6 +66,7 @@ class SavedViews {
     Uni<Defined> set(UUID projectId, String name, SavedView.Content content, Actor actor) {
         UUID id = guids.next();
         return change(
+                        projectId,
                         SET_VIEW.bind("project_id", projectId)
                                 .bind("id", id)
                                 .bind("name", name)
@@ -81,13 +82,13 @@ class SavedViews {
 
     /** Fails with {@code not-found}. */
     Uni<Void> delete(UUID projectId, String name, Actor actor) {
-        return change(DELETE_VIEW.bind("project_id", projectId).bind("name", name), actor);
+        return change(projectId, DELETE_VIEW.bind("project_id", projectId).bind("name", name), actor);
     }
 
-    private Uni<Void> change(Binds command, Actor actor) {
+    private Uni<Void> change(UUID projectId, Binds command, Actor actor) {
         return changes.run(() -> command.bind("actor_token", actor.token())
                         .bind("address", actor.address())
-                        .execute(pool))
+                        .execute(places.of(projectId).pool()))
                 .onFailure(PgException.class)
                 .transform(SavedViews::problem)
                 .replaceWithVoid();

@@ -11,13 +11,11 @@ import java.util.function.Function;
  */
 public final class PerDatabase<T> {
 
-    private final Databases databases;
     private final Function<Database, T> make;
     private final Map<Database, T> made = new ConcurrentHashMap<>();
 
     /** Makes an object for each database that exists now. */
     public PerDatabase(Databases databases, Function<Database, T> make) {
-        this.databases = databases;
         this.make = make;
         databases.all().forEach(this::of);
     }
@@ -26,8 +24,8 @@ public final class PerDatabase<T> {
         return made.computeIfAbsent(database, make);
     }
 
-    /** Home's first. */
+    /** Those made so far. */
     public List<T> all() {
-        return databases.all().stream().map(this::of).toList();
+        return List.copyOf(made.values());
     }
 }

@@ -48,9 +48,9 @@ class ProjectionResourceIT {
                         .extract()
                         .asString())
                 .contains(
-                        "annals_projection_lag_records{projection=\"statistics\"}",
-                        "annals_projection_lag_seconds{projection=\"statistics\"}",
-                        "annals_projection_failing{projection=\"statistics\"}");
+                        "annals_projection_lag_records{database=\"main\",projection=\"statistics\"}",
+                        "annals_projection_lag_seconds{database=\"main\",projection=\"statistics\"}",
+                        "annals_projection_failing{database=\"main\",projection=\"statistics\"}");
         assertThat(given().get(ManagementPort.uri("/health"))
                         .then()
                         .statusCode(200)

@@ -2,22 +2,18 @@ package dev.annals.derived.retention;
 
 import dev.annals.derived.log.LogTree;
 import dev.annals.derived.projection.ProjectionSteps;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Sql;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.quarkus.runtime.ShutdownEvent;
-import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.SqlConnection;
-import jakarta.enterprise.context.ApplicationScoped;
-import jakarta.enterprise.event.Observes;
-import jakarta.inject.Inject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,14 +24,13 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Removes expired records, in short transactions. {@code remove_expired()} in R__60_retention.sql decides which records expire.
+ * Removes expired records of one database, in short transactions. {@code remove_expired()} in R__60_retention.sql decides which records expire.
  *
  * <p>A round gives each project with a retention a turn of some transactions, until none has expired records left. Any number of instances
  * run rounds: a transaction holds the checkpoints of the project's projections, so one at a time removes, and the next continues where it
  * ended. A project whose removal fails waits for the next round.
  */
-@ApplicationScoped
-public class Retention {
+final class Retention {
 
     private static final Logger LOG = Logger.getLogger(Retention.class);
     private static final Sql FIND_RETAINED = Sql.named("derived/retention/find_retained");
@@ -63,26 +58,25 @@ public class Retention {
     private volatile boolean stopped;
     private volatile long timer = -1;
 
-    @Inject
     Retention(
-            Pool pool,
+            Database database,
             Vertx vertx,
             ProjectionSteps projections,
             LogTree log,
             RetentionConfig config,
             MeterRegistry metrics) {
-        this(pool, vertx, projections, log, config, RECORDS, metrics);
+        this(database, vertx, projections, log, config, RECORDS, metrics);
     }
 
     Retention(
-            Pool pool,
+            Database database,
             Vertx vertx,
             ProjectionSteps projections,
             LogTree log,
             RetentionConfig config,
             int records,
             MeterRegistry metrics) {
-        this.pool = pool;
+        this.pool = database.pool();
         this.vertx = vertx;
         this.projections = projections;
         this.log = log;
@@ -93,15 +87,17 @@ public class Retention {
                 .register(metrics);
         Gauge.builder("annals.retention.awaiting.archive", this, retention -> retention.awaitingArchive)
                 .description("Projects with expired records that only wait for an archive, in the last round")
+                .tag("database", database.name())
                 .strongReference(true)
                 .register(metrics);
         Gauge.builder("annals.retention.failing", failing, Set::size)
                 .description("Projects whose expired records could not be removed in the last round")
+                .tag("database", database.name())
                 .strongReference(true)
                 .register(metrics);
     }
 
-    void start(@Observes StartupEvent event) {
+    void start() {
         if (config.enabled()) {
             timer = vertx.setTimer(Math.min(FIRST_LOOK_MILLIS, config.interval().toMillis()), first -> {
                 timer = vertx.setPeriodic(config.interval().toMillis(), tick -> tick());
@@ -110,7 +106,7 @@ public class Retention {
         }
     }
 
-    void stop(@Observes ShutdownEvent event) {
+    void stop() {
         stopped = true;
         vertx.cancelTimer(timer);
     }
@@ -128,7 +124,7 @@ public class Retention {
         }
     }
 
-    public Uni<Void> look() {
+    Uni<Void> look() {
         return retained(null, new ArrayList<>(), 0).chain(this::turns);
     }
 

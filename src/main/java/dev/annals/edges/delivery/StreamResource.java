@@ -54,15 +54,15 @@ public class StreamResource {
     private static final Duration TEST_WAIT = Duration.ofSeconds(60);
 
     private final StreamStore streams;
-    private final StreamScheduler scheduler;
+    private final StreamSchedulers schedulers;
     private final RequestBodies bodies;
     /** A test connects to a sink and waits for it. */
     private final Bulkhead tests =
             new Bulkhead(TESTS, WAITING_TESTS, TEST_WAIT, "Too many sinks are tested: try again.");
 
-    StreamResource(StreamStore streams, StreamScheduler scheduler, RequestBodies bodies) {
+    StreamResource(StreamStore streams, StreamSchedulers schedulers, RequestBodies bodies) {
         this.streams = streams;
-        this.scheduler = scheduler;
+        this.schedulers = schedulers;
         this.bodies = bodies;
     }
 
@@ -151,6 +151,7 @@ public class StreamResource {
     }
 
     private Uni<Response> test(NamedStream stream) {
+        StreamScheduler scheduler = schedulers.of(stream.ownerId());
         Sink sink;
         try {
             sink = scheduler.open(stream);

@@ -7,7 +7,7 @@ import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.record.RecordEncoder;
-import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.database.StateGauges;
@@ -16,16 +16,11 @@ import dev.annals.kernel.memory.MemoryBudget;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.quarkus.runtime.ShutdownDelayInitiatedEvent;
-import io.quarkus.runtime.ShutdownEvent;
-import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
-import jakarta.enterprise.context.ApplicationScoped;
-import jakarta.enterprise.event.Observes;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -39,13 +34,12 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds feeds of streams with records to deliver, leases them for this instance, and gives each a {@link StreamTurn}.
+ * Finds feeds of one database's streams with records to deliver, leases them for this instance, and gives each a {@link StreamTurn}.
  *
  * <p>A lease in the database gives a feed to one instance. Each lease has a new epoch, and writes with an older epoch are rejected. An
  * instance that was frozen therefore cannot move the cursor after another one has taken over.
  */
-@ApplicationScoped
-class StreamScheduler {
+final class StreamScheduler {
 
     private static final Logger LOG = Logger.getLogger(StreamScheduler.class);
     private static final Sql CLAIM_STREAMS = Sql.named("edges/delivery/claim_streams");
@@ -70,8 +64,6 @@ class StreamScheduler {
     private static final int LOOKS = 60;
     /** A stream stops after this many instances died while they delivered it, with no record delivered in between. */
     private static final int MOST_DEATHS = 3;
-
-    private static final Duration STOP_LIMIT = Duration.ofSeconds(2);
 
     private record Feed(UUID streamId, UUID projectId) {
 
@@ -101,7 +93,7 @@ class StreamScheduler {
     private volatile @Nullable UUID alone;
 
     StreamScheduler(
-            Databases databases,
+            Database database,
             FeedReader reader,
             MemoryBudget memory,
             SinkFactory sinks,
@@ -110,7 +102,7 @@ class StreamScheduler {
             DeliveryConfig config,
             Catalogues catalogues,
             MeterRegistry metrics) {
-        this.pool = databases.home().reads();
+        this.pool = database.reads();
         this.reader = reader;
         this.memory = memory;
         this.sinks = sinks;
@@ -129,10 +121,11 @@ class StreamScheduler {
                 .register(metrics);
         Gauge.builder("annals.streams.delivering", running, Map::size)
                 .description("Streams that this instance delivers at this moment")
+                .tag("database", database.name())
                 .strongReference(true)
                 .register(metrics);
         this.watched = new StateGauges(
-                databases.home(),
+                database,
                 WATCH_STREAMS,
                 STATES,
                 "streams",
@@ -140,29 +133,26 @@ class StreamScheduler {
                 metrics);
     }
 
-    void start(@Observes StartupEvent event) {
+    void start() {
         if (config.enabled()) {
             looks.start();
             watched.start(vertx, looks::stopped);
         }
     }
 
-    void stop(@Observes ShutdownDelayInitiatedEvent event) {
+    /** Begins no further turns. */
+    void stop() {
         looks.stop();
     }
 
     /** Gives all leases back. Otherwise other instances would count this one as dead. */
-    void stop(@Observes ShutdownEvent event) {
+    Uni<Void> release() {
         looks.stop();
         if (running.isEmpty()) {
-            return;
+            return Uni.createFrom().voidItem();
         }
         running.values().forEach(StreamTurn::breakOff);
-        try {
-            RELEASE_STREAMS.bind("instance", instance).execute(pool).await().atMost(STOP_LIMIT);
-        } catch (RuntimeException e) {
-            LOG.debug("The leases end by themselves", e);
-        }
+        return RELEASE_STREAMS.bind("instance", instance).execute(pool).replaceWithVoid();
     }
 
     boolean endsTurns() {

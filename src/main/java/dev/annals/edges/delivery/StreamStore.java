@@ -5,11 +5,15 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Caller;
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.Cursor;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.query.Filter;
 import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.Bulkhead;
@@ -20,7 +24,6 @@ import dev.annals.kernel.http.ProblemType;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.pgclient.PgException;
@@ -58,7 +61,7 @@ class StreamStore {
     /** More than {@code ANNALS_STREAMS_PER_PROJECT} allows. */
     private static final int ALL = 1_000;
 
-    private final Pool pool;
+    private final Places places;
     private final SequentialGuid guids;
     private final SinkSecrets secrets;
     private final Targets targets;
@@ -67,11 +70,20 @@ class StreamStore {
     private final Bulkhead lookUps =
             new Bulkhead(LOOK_UPS, WAITING, LOOK_UP_WAIT, "Too many names of hosts are looked up: try again.");
     /** A change occupies a connection while it waits for the lock of the project's feed. */
-    private final Bulkhead changes =
-            new Bulkhead(CHANGES, WAITING, CHANGE_WAIT, "Too many streams are changed at a time: try again.");
+    private final PerDatabase<Bulkhead> changes;
 
-    StreamStore(Pool pool, SequentialGuid guids, SinkSecrets secrets, Targets targets, DeliveryConfig config) {
-        this.pool = pool;
+    StreamStore(
+            Places places,
+            Databases databases,
+            SequentialGuid guids,
+            SinkSecrets secrets,
+            Targets targets,
+            DeliveryConfig config) {
+        this.places = places;
+        this.changes = new PerDatabase<>(
+                databases,
+                database -> new Bulkhead(
+                        CHANGES, WAITING, CHANGE_WAIT, "Too many streams are changed at a time: try again."));
         this.guids = guids;
         this.secrets = secrets;
         this.targets = targets;
@@ -112,7 +124,7 @@ class StreamStore {
                 .bind("project_id", projectId)
                 .bind("name", name)
                 .bind("most", most)
-                .execute(pool)
+                .execute(places.of(projectId).pool())
                 .map(rows -> rows.stream().map(NamedStream::of).toList()));
     }
 
@@ -158,6 +170,7 @@ class StreamStore {
         UUID id = there.map(NamedStream::id).orElseGet(guids::next);
         byte[] secret = secret(projectId, id, asked, there.orElse(null));
         return change(
+                        projectId,
                         SET_STREAM
                                 .bind("project_id", projectId)
                                 .bind("id", id)
@@ -216,7 +229,7 @@ class StreamStore {
     }
 
     private Uni<NamedStream> changed(Sql command, UUID projectId, String name, Actor actor) {
-        return change(command.bind("project_id", projectId).bind("name", name), actor)
+        return change(projectId, command.bind("project_id", projectId).bind("name", name), actor)
                 .chain(() -> find(projectId, name));
     }
 
@@ -224,6 +237,7 @@ class StreamStore {
         return find(projectId, name)
                 .invoke(stream -> requirePlace(stream, to))
                 .chain(() -> change(
+                        projectId,
                         REWIND_STREAM
                                 .bind("project_id", projectId)
                                 .bind("name", name)
@@ -253,12 +267,12 @@ class StreamStore {
                 .bind("feed", feed)
                 .bind("after", after)
                 .bind("most", most)
-                .execute(pool)
+                .execute(places.of(projectId).pool())
                 .map(rows -> rows.stream().map(NamedStream::of).toList()));
     }
 
     Uni<Void> delete(UUID projectId, String name, Actor actor) {
-        return change(DELETE_STREAM.bind("project_id", projectId).bind("name", name), actor)
+        return change(projectId, DELETE_STREAM.bind("project_id", projectId).bind("name", name), actor)
                 .replaceWithVoid();
     }
 
@@ -276,7 +290,7 @@ class StreamStore {
                         .bind("project_id", feed)
                         .bind("after", after)
                         .bind("most", most)
-                        .execute(pool)))
+                        .execute(places.of(caller.projectId()).pool())))
                 .map(rows -> rows.stream()
                         .map(row -> new DeadLetter(
                                 row.getLong("sequence_id"),
@@ -299,10 +313,12 @@ class StreamStore {
         return parameters.isEmpty() ? Filter.NONE : FeedQuery.readFilter(parameters);
     }
 
-    private Uni<RowSet<Row>> change(Binds command, Actor actor) {
-        return changes.run(() -> command.bind("actor_token", actor.token())
+    private Uni<RowSet<Row>> change(UUID projectId, Binds command, Actor actor) {
+        Database database = places.of(projectId);
+        return changes.of(database)
+                .run(() -> command.bind("actor_token", actor.token())
                         .bind("address", actor.address())
-                        .execute(pool))
+                        .execute(database.pool()))
                 .onFailure(PgException.class)
                 .transform(StreamStore::explained);
     }

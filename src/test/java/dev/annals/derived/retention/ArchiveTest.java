@@ -10,6 +10,7 @@ import dev.annals.derived.log.TreeFixture;
 import dev.annals.derived.projection.DerivedFixture;
 import dev.annals.derived.projection.TestProjector;
 import dev.annals.kernel.config.Settings;
+import dev.annals.kernel.database.OneDatabase;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import java.sql.Connection;
@@ -42,7 +43,7 @@ class ArchiveTest {
     private final TestProjector projector = derived.projector();
     private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
     private final Retention retention = new Retention(
-            derived.pool,
+            OneDatabase.of(derived.pool).home(),
             vertx,
             projector.steps(),
             (LogTree) TreeFixture.logTree(),

@@ -9,6 +9,7 @@ import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.derived.log.LogReader;
+import dev.annals.kernel.database.Databases;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.ProvedRecord;
 import dev.annals.tools.embedded.TestDatabase;
@@ -33,7 +34,10 @@ class RetentionOverHttpTest {
     private static final String LOGS = AuditLogFixture.LOGS;
 
     @Inject
-    Retention retention;
+    Retentions retentions;
+
+    @Inject
+    Databases databases;
 
     private final AuditLogFixture log = new AuditLogFixture();
     private Project project;
@@ -70,7 +74,7 @@ class RetentionOverHttpTest {
                         > 0);
         change("{\"retention_days\": 30}").then().statusCode(200).body("retention_days", equalTo(30));
         Await.until("they are removed", () -> {
-            retention.look().await().atMost(Duration.ofSeconds(60));
+            retentions.of(databases.home()).look().await().atMost(Duration.ofSeconds(60));
             return log.number("select annals.horizon('" + project.id() + "')") == expected;
         });
     }

@@ -11,6 +11,7 @@ import dev.annals.derived.log.TreeFixture;
 import dev.annals.derived.projection.DerivedFixture;
 import dev.annals.derived.projection.TestProjector;
 import dev.annals.kernel.config.Settings;
+import dev.annals.kernel.database.OneDatabase;
 import dev.annals.tools.ops.Verify;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
@@ -73,7 +74,7 @@ class RetentionTest {
 
     private Retention retention(TestProjector projector, int records) {
         return new Retention(
-                derived.pool,
+                OneDatabase.of(derived.pool).home(),
                 vertx,
                 projector.steps(),
                 (LogTree) TreeFixture.logTree(),

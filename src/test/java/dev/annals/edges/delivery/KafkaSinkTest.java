@@ -54,9 +54,13 @@ class KafkaSinkTest extends OneStream {
     StreamStore streams;
 
     @Inject
-    StreamScheduler deliveries;
+    StreamSchedulers schedulers;
 
     private String topic;
+
+    private StreamScheduler deliveries() {
+        return schedulers.of(project.id());
+    }
 
     @BeforeAll
     static void startABroker() throws Exception {
@@ -193,8 +197,8 @@ class KafkaSinkTest extends OneStream {
         post("pause").then().statusCode(200);
         append(30);
         NamedStream stream = streams.find(project.id(), "events").await().indefinitely();
-        try (Sink frozen = deliveries.open(stream);
-                Sink other = deliveries.open(stream)) {
+        try (Sink frozen = deliveries().open(stream);
+                Sink other = deliveries().open(stream)) {
             Cursor begun = frozen.begin(Cursor.START).await().indefinitely();
             assertThat(deliver(stream, frozen, begun)).isInstanceOf(Sink.Outcome.Delivered.class);
             Cursor taken = other.begin(Cursor.START).await().indefinitely();
@@ -217,7 +221,7 @@ class KafkaSinkTest extends OneStream {
         rewind("4");
         post("resume").then().statusCode(200);
         awaitLag(0);
-        try (Sink old = deliveries.open(before)) {
+        try (Sink old = deliveries().open(before)) {
             Cursor begun = old.begin(before.progress().cursor()).await().indefinitely();
             assertThat(deliver(before, old, Cursor.START)).isInstanceOf(Sink.Outcome.Moved.class);
             assertThat(begun.sequenceId()).isEqualTo(10);
@@ -226,12 +230,12 @@ class KafkaSinkTest extends OneStream {
     }
 
     private Sink.Outcome deliver(NamedStream stream, Sink sink, Cursor at) {
-        return deliveries
+        return deliveries()
                 .withPage(
                         stream,
                         (at.equals(Cursor.START)
-                                        ? deliveries.query(stream)
-                                        : deliveries.query(stream).from(at))
+                                        ? deliveries().query(stream)
+                                        : deliveries().query(stream).from(at))
                                 .withLimit(10),
                         page -> sink.deliver(new Sink.Batch(stream, page.records(), at, page.pollMore())))
                 .await()

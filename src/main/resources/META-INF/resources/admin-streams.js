@@ -9,7 +9,8 @@ const REFRESH_MS = 5_000;
 const STATES = {active: 'Delivering', paused: 'Paused', failing: 'Trying again', stopped: 'Stopped'};
 const TESTED = {delivered: 'The sink took it', refused: 'The sink refused it', failed: 'It could not be sent'};
 const TYPES = ['webhook', 'postgresql', 'kafka', 'otlp', 'syslog', 's3'].map((type) => [type, type]);
-const FORMATS = ['json', 'cloudevents', 'ocsf', 'cef', 'splunk_hec', 'datadog'].map((format) => [format, format]);
+const FORMATS = ['json', 'cloudevents', 'ocsf', 'cef', 'splunk_hec', 'datadog', 'elastic', 'slack', 'teams', 'pagerduty']
+  .map((format) => [format, format]);
 const REFUSALS = [['stop', 'the stream stops'], ['dead_letter', 'the stream passes it by']];
 /** The service's reason for a stop that one record caused. */
 const REFUSED = /^The record ([1-9][0-9]*) was refused /;
@@ -38,10 +39,10 @@ function fieldsOf(stream, isAdmin) {
   return [
     ...(isNew ? [field('Name', 'name', {required: '', maxlength: 128, pattern: '[A-Za-z0-9._\\-]+', title: 'Letters, digits, . _ -'})] : []),
     field('Type', 'sink/type', {options: TYPES, value: stream?.sink.type}),
-    field('Address', 'sink/url', {value: stream?.sink.url ?? '', required: '', maxlength: 2048, wide: true, note: 'A URL without a password: it is shown.'}),
+    field('Address', 'sink/url', {value: stream?.sink.url ?? '', required: '', maxlength: 2048, wide: true, note: 'A URL without a password: it is shown. For slack and teams: https and the host alone.'}),
     field('Secret', 'sink/secret', {
       type: 'password', maxlength: 512, autocomplete: 'new-password',
-      note: stream?.sink.has_secret ? 'Empty: it stays, with type and address.' : '',
+      note: `${stream?.sink.has_secret ? 'Empty: it stays, with type and address. ' : ''}For slack and teams: the whole URL of the webhook.`,
     }),
     field('Format', 'format', {options: FORMATS, value: stream?.format}),
     field('Only records that match', 'q', {value: stream?.filter.q ?? '', maxlength: 1024, wide: true, placeholder: 'outcome:denied'}),

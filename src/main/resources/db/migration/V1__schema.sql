@@ -824,7 +824,8 @@ create table annals.stream (
   constraint stream_name check (name ~ '^[A-Za-z0-9._-]+$'),
   constraint stream_sink_type check (sink_type::text in ('webhook', 'postgresql', 'kafka', 'otlp', 'syslog', 's3')),
   constraint stream_secret_length check (octet_length(secret) between 29 and 4096),
-  constraint stream_format check (format::text in ('json', 'cloudevents', 'ocsf', 'cef', 'splunk_hec', 'datadog')),
+  constraint stream_format check (format::text in (
+    'json', 'cloudevents', 'ocsf', 'cef', 'splunk_hec', 'datadog', 'elastic', 'slack', 'teams', 'pagerduty')),
   constraint stream_filter check (jsonb_typeof(filter) = 'object'),
   constraint stream_on_refusal check (on_refusal::text in ('stop', 'dead_letter')),
   constraint stream_max_refusals check (max_refusals between 1 and 100),

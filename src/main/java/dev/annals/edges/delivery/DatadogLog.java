@@ -51,15 +51,6 @@ final class DatadogLog {
         json.writeRaw('\n');
     }
 
-    /** Only a status about the data refuses the batch. A wrong key is no fault of the records. */
-    static Sink.Outcome outcome(HttpExchange.Answer answer) {
-        return switch (answer.status()) {
-            case 202 -> new Sink.Outcome.Delivered(answer.text());
-            case 400, 413 -> new Sink.Outcome.Refused(answer.text(), false);
-            default -> answer.failed();
-        };
-    }
-
     private static String status(AuditRecord record) {
         return switch (Verdict.of(record.outcome())) {
             case SUCCESS -> "info";

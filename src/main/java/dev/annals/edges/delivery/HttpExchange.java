@@ -81,6 +81,10 @@ public final class HttpExchange {
             return status / 100 == 5 || status == 408 || status == 425 || status == 429;
         }
 
+        boolean isCut() {
+            return body.length() == MAX_ANSWER_BYTES;
+        }
+
         String text() {
             return "It answered with HTTP status " + status + "."
                     + (status / 100 == 3 ? " Redirects are not followed." : "");

@@ -89,6 +89,11 @@ record StreamRequest(
         if (allProjects && !cursor.equals(Cursor.START)) {
             fields.wrong(CURSOR, "A stream of all projects begins with the oldest records: leave it out.");
         }
+        if (allProjects && format != null && !format.pause().isZero()) {
+            fields.wrong(
+                    ALL_PROJECTS,
+                    "Each project would have a pace of its own: people get one feed, such as the administration's.");
+        }
         fields.requireValid();
         if (type == null || format == null) {
             throw new IllegalStateException("a missing field is a wrong field");

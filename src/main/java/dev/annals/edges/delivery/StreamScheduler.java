@@ -7,6 +7,7 @@ import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.feed.FeedReader;
 import dev.annals.core.record.RecordEncoder;
+import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Sql;
@@ -82,6 +83,9 @@ final class StreamScheduler {
     private final StreamStore streams;
     private final Vertx vertx;
     private final DeliveryConfig config;
+    /** Its URL; null if the service does not know it. */
+    private final @Nullable String viewer;
+
     private final Catalogues catalogues;
     private final Counter delivered;
     private final Counter failures;
@@ -100,6 +104,7 @@ final class StreamScheduler {
             StreamStore streams,
             Vertx vertx,
             DeliveryConfig config,
+            AnnalsConfig annals,
             Catalogues catalogues,
             MeterRegistry metrics) {
         this.pool = database.reads();
@@ -109,6 +114,8 @@ final class StreamScheduler {
         this.streams = streams;
         this.vertx = vertx;
         this.config = config;
+        this.viewer =
+                annals.publicUrl().map(url -> url.replaceAll("/+$", "") + "/").orElse(null);
         this.catalogues = catalogues;
         this.looks = new PeriodicTask(this::look, INTERVAL, Duration.ZERO, LOG, "Streams");
         this.reading = new Bulkhead(
@@ -286,12 +293,14 @@ final class StreamScheduler {
                 null,
                 null,
                 batchRecords(stream),
-                gathers(stream) ? OBJECT_BYTES : BATCH_BYTES,
+                gathers(stream) ? OBJECT_BYTES : stream.format().maxBytes(),
                 streams.filter(stream));
     }
 
     int batchRecords(NamedStream stream) {
-        return gathers(stream) ? config.objectRecords() : config.batchRecords();
+        return gathers(stream)
+                ? config.objectRecords()
+                : Math.min(config.batchRecords(), stream.format().maxRecords());
     }
 
     /** Whether the sink collects records into few large batches. */
@@ -319,7 +328,7 @@ final class StreamScheduler {
         Uni<Catalogue> catalogue = stream.format() == StreamFormat.OCSF
                 ? catalogues.now(stream.projectId())
                 : Uni.createFrom().item(Catalogue.NONE);
-        return catalogue.map(now -> encoding(stream, stream.format().of(stream.projectId(), now)));
+        return catalogue.map(now -> encoding(stream, stream.format().of(stream.projectId(), now, viewer)));
     }
 
     private RecordEncoder.Format encoding(NamedStream stream, RecordEncoder.Format format) {

@@ -3,6 +3,7 @@ package dev.annals.edges.delivery;
 import dev.annals.access.actions.Catalogues;
 import dev.annals.access.places.Places;
 import dev.annals.core.feed.FeedReader;
+import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.memory.MemoryBudget;
@@ -38,13 +39,14 @@ class StreamSchedulers {
             StreamStore streams,
             Vertx vertx,
             DeliveryConfig config,
+            AnnalsConfig annals,
             Catalogues catalogues,
             MeterRegistry metrics) {
         this.places = places;
         this.databases = new PerDatabase<>(
                 databases,
                 database -> new StreamScheduler(
-                        database, reader, memory, sinks, streams, vertx, config, catalogues, metrics));
+                        database, reader, memory, sinks, streams, vertx, config, annals, catalogues, metrics));
     }
 
     void start(@Observes StartupEvent event) {

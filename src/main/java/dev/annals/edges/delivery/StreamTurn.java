@@ -273,7 +273,10 @@ final class StreamTurn {
                     if (rows.iterator().hasNext()) {
                         succeeded(records);
                     }
-                    return goOn(rows, batch.after(), more, asked);
+                    Duration pause = stream.format().pause();
+                    return records == 0 || pause.isZero()
+                            ? goOn(rows, batch.after(), more, asked)
+                            : over(batch.after(), defer(pause));
                 });
     }
 

@@ -123,15 +123,16 @@ public final class StreamCommand {
                 names = "--secret-file",
                 paramLabel = "FILE",
                 description =
-                        "A file with the sink's secret: whsec_… for a webhook, a token for Splunk, a key for Datadog, a"
-                                + " password for a database, user:password for Kafka, headers for OTLP, ACCESS_KEY:SECRET_KEY for S3.")
+                        "A file with the sink's secret: whsec_… for a webhook, a token for Splunk, a key for Datadog, Elastic or"
+                                + " PagerDuty, the whole URL for Slack or Teams, a password for a database, user:password for Kafka, headers for OTLP, ACCESS_KEY:SECRET_KEY for S3.")
         @Nullable
         Path secretFile;
 
         @Option(
                 names = "--format",
                 description =
-                        "json (the default), cloudevents or ocsf; cef for syslog; splunk_hec or datadog for their webhooks.")
+                        "json (the default), cloudevents or ocsf; cef for syslog; splunk_hec, datadog, elastic, slack, teams or"
+                                + " pagerduty for their webhooks.")
         @Nullable
         String format;
 

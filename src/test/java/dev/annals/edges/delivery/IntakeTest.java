@@ -25,14 +25,16 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Splunk and Datadog get what their documents ask for, and only what they say of the data refuses a record. */
+/** Splunk, Datadog and Elasticsearch get what their documents ask for, and only what they say of the data refuses a record. */
 @QuarkusTest
 @QuarkusTestResource(TestDatabase.class)
 class IntakeTest {
@@ -45,10 +47,15 @@ class IntakeTest {
     private record Says(int status, String body) {}
 
     private final AuditLogFixture log = new AuditLogFixture();
+    /** The ids of documents in the index. */
+    private final Set<String> index = Collections.synchronizedSet(new HashSet<>());
     /** The records that were acknowledged. */
     private final List<JsonNode> taken = Collections.synchronizedList(new ArrayList<>());
 
     private volatile Function<List<JsonNode>, Says> behaviour = records -> null;
+    /** Elasticsearch's status for a document. */
+    private volatile Function<JsonNode, Integer> ofItem = document -> 201;
+
     private Project project;
     private HttpServer server;
 
@@ -58,6 +65,7 @@ class IntakeTest {
         server = HttpServer.create(new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), 0), 0);
         server.createContext("/services/collector/event", exchange -> answer(exchange, splunk(exchange)));
         server.createContext("/api/v2/logs", exchange -> answer(exchange, datadog(exchange)));
+        server.createContext("/logs-annals-default/_bulk", exchange -> answer(exchange, elastic(exchange)));
         server.start();
     }
 
@@ -106,6 +114,44 @@ class IntakeTest {
         return taken(records, new Says(202, "{}"));
     }
 
+    /** Answers as Elasticsearch 7 to 9 do, for a data stream. */
+    private Says elastic(HttpExchange exchange) throws IOException {
+        byte[] body = exchange.getRequestBody().readAllBytes();
+        if (!("ApiKey " + TOKEN).equals(exchange.getRequestHeaders().getFirst("Authorization"))) {
+            return new Says(401, "{\"error\":{\"type\":\"security_exception\"},\"status\":401}");
+        } else if (!"application/x-ndjson".equals(exchange.getRequestHeaders().getFirst("Content-Type"))) {
+            return new Says(406, "{}");
+        } else if (body.length == 0) {
+            return new Says(400, "{\"error\":{\"type\":\"parse_exception\"},\"status\":400}");
+        }
+        List<String> lines = new String(body, StandardCharsets.UTF_8).lines().toList();
+        List<JsonNode> documents = new ArrayList<>();
+        for (int i = 1; i < lines.size(); i += 2) {
+            documents.add(JSON.readTree(lines.get(i)));
+        }
+        Says says = behaviour.apply(documents);
+        if (says != null) {
+            return says;
+        }
+        StringBuilder items = new StringBuilder();
+        for (int i = 0; i < lines.size(); i += 2) {
+            JsonNode document = documents.get(i / 2);
+            String id = JSON.readTree(lines.get(i)).path("create").path("_id").asText();
+            int status = ofItem.apply(document);
+            status = status == 201 && !index.add(id) ? 409 : status;
+            if (status == 201) {
+                taken.add(document);
+            }
+            items.append(items.isEmpty() ? "" : ",")
+                    .append("{\"create\":{\"status\":")
+                    .append(status)
+                    .append(",\"error\":{\"type\":\"of_the_test\",\"reason\":\"status ")
+                    .append(status)
+                    .append("\"}}}");
+        }
+        return new Says(200, "{\"errors\":true,\"items\":[" + items + "]}");
+    }
+
     private void append(int count) throws Exception {
         log.run(
                 "insert into annals.audit_record (project_id, action, outcome, message, actor_id, ip_address, timestamp) select '"
@@ -114,7 +160,9 @@ class IntakeTest {
     }
 
     private Response set(String format, String secret, String more) {
-        String path = format.equals("datadog") ? "/api/v2/logs" : "/services/collector/event";
+        String path = format.equals("datadog")
+                ? "/api/v2/logs"
+                : format.equals("elastic") ? "/logs-annals-default/_bulk" : "/services/collector/event";
         return project.request()
                 .contentType("application/json")
                 .body("{\"sink\": {\"type\": \"webhook\", \"url\": \"http://127.0.0.1:"
@@ -235,6 +283,70 @@ class IntakeTest {
         assertThat(first.path("timestamp").asText()).isEqualTo("2026-01-02T03:04:05.678901Z");
         assertThat(first.path("usr").path("id").asText()).isEqualTo("u-1");
         assertThat(first.path("network").path("client").path("ip").asText()).isEqualTo("10.0.0.1");
+    }
+
+    private List<Integer> sequences() {
+        return taken.stream()
+                .map(document -> document.path("event").path("sequence").intValue())
+                .toList();
+    }
+
+    @Test
+    void elasticsearchGetsEachRecordOnceInTheFieldsOfEcs() throws Exception {
+        append(20);
+        log.run("insert into annals.audit_record (project_id, action, outcome, actor_type, message, metadata) select '"
+                + project.id() + "', 'act', 'denied', 'user', repeat('<!channel> \u202E🎉 ', 500),"
+                + " jsonb_build_object('@timestamp', n, 'a.b', repeat('x', 120000)) from generate_series(1, 2) as n");
+        set("elastic", secret("wrong"), "").then().statusCode(201);
+        awaitFailure("401");
+        ofItem = document -> document.path("event").path("sequence").asInt() == 9 ? 429 : 201;
+        set("elastic", secret(TOKEN), "").then().statusCode(200);
+        awaitFailure("429 for a record. It says of_the_test");
+        ofItem = document -> 403;
+        awaitFailure("403 for a record");
+        behaviour = documents -> new Says(200, "<html>Please sign in</html>");
+        awaitFailure("no answer of the bulk API");
+        ofItem = document -> 201;
+        behaviour = documents -> null;
+        awaitEnd();
+        assertThat(sequences()).containsExactlyInAnyOrderElementsOf(all(22));
+        JsonNode first = taken.get(0);
+        assertThat(first.path("@timestamp").asText()).isEqualTo("2026-01-02T03:04:05.678901Z");
+        assertThat(first.path("message").asText()).isEqualTo("Record \"1\"\n{}");
+        assertThat(first.path("event").path("action").asText()).isEqualTo("act");
+        assertThat(first.path("event").path("kind").asText()).isEqualTo("event");
+        assertThat(first.path("event").path("outcome").asText()).isEqualTo("failure");
+        assertThat(first.path("user").path("id").asText()).isEqualTo("u-1");
+        assertThat(first.path("source").path("ip").asText()).isEqualTo("10.0.0.1");
+        assertThat(first.path("annals").path("project_id").asText())
+                .isEqualTo(project.id().toString());
+        assertThat(index).allMatch(id -> id.startsWith(project.id() + ":"));
+        JsonNode last = taken.get(21);
+        assertThat(last.path("annals").path("outcome").asText()).isEqualTo("denied");
+        assertThat(last.path("annals").path("metadata").isTextual()).isTrue();
+        project.request().post(STREAM + "/test").then().statusCode(200).body("outcome", equalTo("delivered"));
+    }
+
+    @Test
+    void anItemThatElasticsearchCannotIndexBecomesADeadLetterAndNoOther() throws Exception {
+        append(30);
+        behaviour = documents -> documents.size() > 20
+                ? new Says(413, "")
+                : documents.size() > 10
+                        ? new Says(200, "{\"items\":[" + "{\"create\":{\"status\":201}},".repeat(3_000) + "{}]}")
+                        : null;
+        ofItem = document -> document.path("event").path("sequence").asInt() % 10 == 7 ? 400 : 201;
+        set("elastic", secret(TOKEN), ", \"on_refusal\": \"dead_letter\", \"max_refusals\": 1")
+                .then()
+                .statusCode(201);
+        awaitEnd();
+        assertThat(sequences())
+                .isEqualTo(all(30).stream().filter(id -> id % 10 != 7).toList());
+        get().then().body("dead_letters", equalTo(3));
+        project.request()
+                .get(STREAM + "/dead-letters")
+                .then()
+                .body("dead_letters[0].reason", containsString("It says of_the_test: status 400"));
     }
 
     /** A signing key is not to be sent, and a token is no signing key. */

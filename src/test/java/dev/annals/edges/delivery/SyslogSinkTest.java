@@ -80,7 +80,7 @@ class SyslogSinkTest {
         AuditRecord record = new AuditRecord(
                 new UUID(1, sequenceId), text, party, party, "success", "10.0.0.1", text, time, false, metadata);
         RecordEncoder.Format format =
-                new SyslogMessage(stream, stream.format().of(stream.projectId(), Catalogue.NONE), maxBytes);
+                new SyslogMessage(stream, stream.format().of(stream.projectId(), Catalogue.NONE, null), maxBytes);
         try (RecordEncoder encoder = new RecordEncoder(format)) {
             return encoder.encode(new StoredRecord(record, sequenceId, time, "token:" + text), 0);
         }

@@ -42,9 +42,22 @@ class ProjectElsewhereTest {
     }
 
     private void place(UUID project, String placement) throws SQLException {
-        log.run(
-                "update annals.project set placement = '%s', moved_to = %s, placement_epoch = placement_epoch + 1 where id = '%s'"
-                        .formatted(placement, placement.equals("here") ? "null" : "'east'", project));
+        log.run("""
+                do $$
+                declare
+                  old_row annals.project;
+                  new_row annals.project;
+                begin
+                  select * into old_row from annals.project where id = '%s';
+                  update annals.project set placement = '%s', moved_to = %s, placement_epoch = placement_epoch + 1
+                  where id = old_row.id returning * into new_row;
+                  perform annals.record_change('annals.project.%s', old_row, new_row, null, null);
+                end $$
+                """.formatted(
+                        project,
+                        placement,
+                        placement.equals("here") ? "null" : "'east'",
+                        placement.equals("here") ? "open" : "leave"));
     }
 
     private void assertRefused(UUID project, String placement, Work work) throws Exception {

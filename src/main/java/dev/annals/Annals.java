@@ -7,6 +7,7 @@ import dev.annals.tools.cli.AlertCommand;
 import dev.annals.tools.cli.AppendCommand;
 import dev.annals.tools.cli.ArchiveCommand;
 import dev.annals.tools.cli.CheckCommand;
+import dev.annals.tools.cli.DatabaseCommand;
 import dev.annals.tools.cli.EraseCommand;
 import dev.annals.tools.cli.ExportCommand;
 import dev.annals.tools.cli.GrantCommand;
@@ -98,8 +99,23 @@ public final class Annals {
     boolean version;
 
     private static final List<String> CLIENT_COMMANDS = List.of(
-            "tail", "search", "append", "export", "archive", "redact", "erase", "stream", "alert", "link", "whoami",
-            "project", "token", "grant", "hold", "action");
+            "tail",
+            "search",
+            "append",
+            "export",
+            "archive",
+            "redact",
+            "erase",
+            "stream",
+            "alert",
+            "link",
+            "whoami",
+            "project",
+            "token",
+            "grant",
+            "hold",
+            "action",
+            "database");
 
     private static final List<String> OPERATOR_COMMANDS = List.of(
             "serve", "migrate", "verify", "doctor", "dump", "restore", "log", "rebuild", "check", "sequence-benchmark");
@@ -216,6 +232,7 @@ public final class Annals {
             case "grant" -> GrantCommand.class;
             case "hold" -> HoldCommand.class;
             case "action" -> ActionCommand.class;
+            case "database" -> DatabaseCommand.class;
             case "stream" -> StreamCommand.class;
             case "alert" -> AlertCommand.class;
             case "link" -> LinkCommand.class;

@@ -7,6 +7,7 @@ import dev.annals.kernel.config.StartSettings;
 import dev.annals.kernel.database.DatabaseCheck;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.kernel.database.DatabaseUrlConfigSource;
+import dev.annals.kernel.database.NamedDatabase;
 import dev.annals.tools.command.InQuarkus;
 import dev.annals.tools.embedded.EmbeddedDatabase;
 import io.quarkus.runtime.annotations.RegisterForReflection;
@@ -17,10 +18,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.OffsetDateTime;
 import java.time.ZoneId;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.microprofile.config.Config;
@@ -51,16 +55,17 @@ final class Serve implements Runnable {
                 .isPresent();
         settings.unknown(System.getenv().keySet()).forEach(sentence -> say("WARN", sentence, json));
         settings.requireValid(config);
-        config.getOptionalValue("annals.read-database-url", String.class).ifPresent(DatabaseUrl::parseStandbys);
+        List<NamedDatabase> databases = NamedDatabase.all(config);
         Set<Integer> ports = freePorts(config);
-        Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
-        if (url.isPresent()) {
-            DatabaseCheck.requireServer(url.get());
+        Optional<DatabaseUrl> home = databases.get(0).url();
+        if (home.isPresent()) {
+            NamedDatabase.requireUrls(databases);
+            DatabaseCheck.requireServer(home.get());
             InQuarkus.serve(() -> {}, Serve::sayFailure);
         } else {
             Path directory = EmbeddedDatabase.configuredDirectory(config);
             announce(directory, json);
-            serveWithDatabase(directory, ports);
+            serveWithDatabases(directory, databases, ports);
         }
     }
 
@@ -136,23 +141,30 @@ final class Serve implements Runnable {
     }
 
     // A signal runs all shutdown hooks at once. The database has to wait until Quarkus reports its end.
-    private static void serveWithDatabase(Path directory, Set<Integer> portsOfTheService) {
-        EmbeddedDatabase database = EmbeddedDatabase.start(directory, portsOfTheService);
+    private static void serveWithDatabases(
+            Path directory, List<NamedDatabase> databases, Set<Integer> portsOfTheService) {
+        Queue<EmbeddedDatabase> started = new ConcurrentLinkedQueue<>();
         CountDownLatch stopped = new CountDownLatch(1);
-        Runtime.getRuntime()
-                .addShutdownHook(new Thread(() -> stopAfter(stopped, database), "annals-embedded-database"));
-        System.setProperty(DatabaseUrlConfigSource.DATABASE_URL, database.url().withPassword());
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> stopAfter(stopped, started), "annals-embedded-database"));
+        EmbeddedDatabase home = EmbeddedDatabase.start(directory, portsOfTheService);
+        started.add(home);
+        databases.stream().skip(1).filter(member -> member.url().isEmpty()).forEach(member -> {
+            EmbeddedDatabase database = EmbeddedDatabase.startMember(directory, member.name(), portsOfTheService);
+            started.add(database);
+            NamedDatabase.useOwn(member.name(), database.url());
+        });
+        System.setProperty(DatabaseUrlConfigSource.DATABASE_URL, home.url().withPassword());
         StartSettings.useOwnDatabase();
         InQuarkus.serve(stopped::countDown, Serve::sayFailure);
     }
 
-    private static void stopAfter(CountDownLatch stopped, EmbeddedDatabase database) {
+    private static void stopAfter(CountDownLatch stopped, Collection<EmbeddedDatabase> databases) {
         try {
             stopped.await(STOP_LIMIT_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
-            database.close();
+            databases.forEach(EmbeddedDatabase::close);
         }
     }
 }

@@ -15,16 +15,27 @@ const kept = ({retention_days: days}) => (days === null ? 'keeps records for eve
 
 const item = (project) => make('li', {...(project.closed_at && {'data-ended': ''})},
   make('h3', {}, make('a', {href: addressOf(project.id)}, make('bdi', {}, line(project.name)))),
-  facts(project.closed_at ? since('closed', project.closed_at) : 'open', kept(project), since('created', project.created_at)));
+  facts(project.closed_at ? since('closed', project.closed_at) : 'open', kept(project), since('created', project.created_at),
+    ...(several ? [`in ${project.database}`] : [])));
+
+/** Whether the service has several databases. */
+let several = false;
 
 async function all({signal}) {
+  const {databases} = await askJson('v1/databases', {signal});
+  several = databases.length > 1;
   const create = async (body) => {
     const {id} = await askJson(PATH, {method: 'POST', body});
     location.hash = addressOf(id);
   };
   return [
     make('h2', {}, 'Create a project'),
-    form([field('Name', 'name', {required: '', maxlength: 255})], 'Create', create),
+    form([
+      field('Name', 'name', {required: '', maxlength: 255}),
+      ...(several ? [field('Database', 'database', {
+        options: [['', 'The one with the fewest records'], ...databases.map(({name}) => [name, name])],
+      })] : []),
+    ], 'Create', create),
     make('h2', {}, 'Open a project'),
     form([field('Name or id', 'project', {required: '', maxlength: 255})], 'Open', async ({project}) => {
       const {id} = await askJson(`${PATH}/${encodeURIComponent(project)}`, {signal});

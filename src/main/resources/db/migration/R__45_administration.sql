@@ -87,12 +87,49 @@ begin
     jsonb_build_object('before', before, 'after', after) || more, actor_token, address);
 end $$;
 
+-- Whether this database is a member: its home has the tokens and identities.
+create or replace function annals.is_member() returns boolean
+language sql stable set search_path = pg_catalog, pg_temp
+as $$
+  select exists (select from annals.database where id = annals.administration())
+$$;
+
+-- Notes a member, in home or in the member itself. Refuses another database with a name that is known, a database with another name,
+-- and a member that is a home.
+create or replace function annals.add_database(id uuid, name text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  here   boolean := id = annals.administration();
+  known  annals.database;
+  made   annals.database;
+begin
+  select * into known from annals.database as d where d.id = id or d.name = name order by d.id = id desc limit 1;
+  if known.id = id and known.name = name then
+    return;
+  elsif known.id = id then
+    raise unique_violation using message = format('this database is known as %s, and cannot be %s', known.name, name);
+  elsif known.id is not null and not here then
+    raise unique_violation using message = format('the name %s is that of another database', name);
+  elsif known.id is not null or here and (
+      exists (select from annals.access_token) or exists (select from annals.database)) then
+    raise unique_violation using message = format('the database %s is the home of a service', name);
+  end if;
+  insert into annals.database (id, name) values (id, name) returning * into made;
+  perform annals.record_change('annals.database.add', null, made, null, null);
+end $$;
+
 -- Refuses a token that has ended and an identity without a grant, even if the service still accepts it. A revocation waits until the
 -- transaction ends.
 create or replace function annals.require_administrator(actor_token uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
+  -- Of a member, the service has checked the caller in home.
+  if annals.is_member() then
+    return;
+  end if;
   if annals.is_identity_id(actor_token) then
     perform from annals.identity_grant as granted
     where granted.project_id = annals.administration() and 'admin' = any (granted.scopes) and granted.revoked_at is null
@@ -152,9 +189,16 @@ begin
   return known;
 end $$;
 
+-- The database that has a project of home; null for home.
+create or replace function annals.database_of(project annals.project) returns text
+language sql immutable
+return case when project.placement in ('gone', 'arriving') then project.moved_to end;
+
+-- Creates a project in this database; in home, for another database, which has it.
+drop function if exists annals.create_project(text, uuid, uuid, inet);
 create or replace function annals.create_project(
   name text, id uuid default annals.sequential_guid(), actor_token uuid default null,
-  address inet default inet_client_addr()) returns uuid
+  address inet default inet_client_addr(), database text default null) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -162,7 +206,9 @@ declare
   made annals.project;
 begin
   perform annals.require_administrator(actor_token);
-  insert into annals.project (id, name) values (id, name) returning * into made;
+  insert into annals.project (id, name, placement, moved_to)
+  values (id, name, case when database is null then 'here' else 'gone' end, database)
+  returning * into made;
   perform annals.record_change('annals.project.create', null, made, actor_token, address);
   return made.id;
 end $$;
@@ -626,7 +672,7 @@ begin
   end loop;
 end $$;
 
--- Derives projects, their looks, tokens, grants, holds, archives, streams, alerts, views and catalogues from the administration's feed. Returns each difference to the
+-- Derives databases, projects, their looks, tokens, grants, holds, archives, streams, alerts, views and catalogues from the administration's feed. Returns each difference to the
 -- tables, and each event that does not follow from the events before it.
 create or replace function annals.administration_differences() returns table (finding text)
 language plpgsql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
@@ -643,7 +689,7 @@ begin
         'annals.hold.lift', 'annals.grant.make', 'annals.grant.revoke', 'annals.identity.enter', 'annals.archive.note',
         'annals.stream.set', 'annals.stream.pause', 'annals.stream.resume', 'annals.stream.rewind', 'annals.stream.stop',
         'annals.stream.delete', 'annals.alert.set', 'annals.alert.delete', 'annals.view.set', 'annals.view.delete',
-        'annals.catalogue.set', 'annals.action.set', 'annals.action.delete', 'annals.look.set'])
+        'annals.catalogue.set', 'annals.action.set', 'annals.action.delete', 'annals.look.set', 'annals.database.add'])
   ), change as materialized (
     select sequence_id, split_part(action, '.', 2) as kind, nullif(before, 'null') as before, nullif(after, 'null') as after
     from event
@@ -690,6 +736,8 @@ begin
     select 'view', id::text, annals.state(saved) from annals.saved_view as saved
     union all
     select 'look', project_id::text, annals.state(look) from annals.look as look
+    union all
+    select 'database', id::text, annals.state(added) from annals.database as added
   )
   select format('event %s (%s %s) does not follow from the one before it: %s, not %s',
     sequence_id, kind, key, coalesce(before::text, 'nothing'), coalesce(left_before::text, 'nothing'))

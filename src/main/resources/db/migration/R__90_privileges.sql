@@ -35,7 +35,11 @@ grant execute on function annals.recorder(uuid, text), annals.is_identity_id(uui
   annals.is_servable_metadata(jsonb), annals.is_owner(), annals.is_reserved(text), annals.skeleton(text), annals.is_held_id(text),
   annals.held_ids(uuid, integer[], uuid[]), annals.append_apart to annals_service;
 
-grant execute on function annals.administration(), annals.create_project(text, uuid, uuid, inet),
+grant select on annals.database to annals_service;
+grant execute on function annals.add_database(uuid, text), annals.is_member() to annals_service;
+
+grant execute on function annals.administration(), annals.create_project(text, uuid, uuid, inet, text),
+  annals.database_of(annals.project),
   annals.rename_project(uuid, text, uuid, inet), annals.close_project(uuid, uuid, inet),
   annals.issue_token(uuid, uuid, bytea, text[], text, timestamptz, cidr[], uuid, inet),
   annals.rotate_token(uuid, uuid, uuid, bytea, interval, uuid, inet), annals.revoke_token(uuid, uuid, uuid, inet),

@@ -123,6 +123,20 @@ create table annals.project (
   constraint project_moved_to check ((placement = 'here') = (moved_to is null) and moved_to ~ '^[a-z][a-z0-9_-]{0,62}$')
 );
 create index project_retained_idx on annals.project (id) where retention_days is not null;
+-- Of home: where the projects are that members have.
+create index project_elsewhere_idx on annals.project (id, placement, placement_epoch, moved_to)
+  where placement in ('gone', 'arriving');
+
+-- In home: its members. In a member: itself.
+create table annals.database (
+  -- Of the database's project annals, which no other has.
+  id        uuid        not null,
+  name      text        not null,
+  added_at  timestamptz not null default clock_timestamp(),
+  constraint database_pkey primary key (id),
+  constraint database_name_key unique (name),
+  constraint database_name check (name ~ '^[a-z][a-z0-9-]{0,30}$')
+);
 
 -- The id of an identity: the first 122 bits of a SHA-256, as a UUIDv8. No token has such an id, so a column that names a token may
 -- name an identity.

@@ -22,8 +22,13 @@ public final class BreakablePath implements AutoCloseable {
 
     /** @param target the server's port */
     public BreakablePath(int target) throws IOException {
+        this(target, 0);
+    }
+
+    /** Listens on a port that is free. */
+    public BreakablePath(int target, int port) throws IOException {
         this.target = target;
-        listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        listener = new ServerSocket(port, 50, InetAddress.getLoopbackAddress());
         run(this::accept);
     }
 

@@ -70,8 +70,22 @@ public final class ServiceProcess implements AutoCloseable {
             "lib/main/com.fasterxml.jackson.core.jackson-annotations-");
 
     private static final Set<String> CLIENT = Set.of(
-            "tail", "append", "export", "check", "redact", "erase", "project", "token", "grant", "hold", "stream",
-            "alert", "search", "whoami", "action");
+            "tail",
+            "append",
+            "export",
+            "check",
+            "redact",
+            "erase",
+            "project",
+            "token",
+            "grant",
+            "hold",
+            "stream",
+            "alert",
+            "search",
+            "whoami",
+            "action",
+            "database");
 
     /** The lines printed so far, on standard output and error. It can be read while the process prints. */
     public final List<String> output = new CopyOnWriteArrayList<>();

@@ -2,7 +2,8 @@
 --
 -- :project_id  uuid
 --
--- One row: records bigint, redacted bigint, places bigint, name text (null if the project itself is missing).
+-- One row: records bigint, redacted bigint, places bigint, name text (null if the project itself is missing), elsewhere boolean (it is in
+-- another database).
 with project as materialized (select :project_id::uuid as id)
 select
   (select count(*) from annals.audit_record where project_id = project.id) as records,
@@ -12,5 +13,6 @@ select
   (select coalesce(sum(last_sequence_id - first_sequence_id + 1), 0)::bigint
    from annals.feed_segment
    where project_id = project.id and last_sequence_id > annals.horizon(project.id)) as places,
-  (select name from annals.project as known where known.id = project.id) as name
+  (select name from annals.project as known where known.id = project.id) as name,
+  exists (select from annals.project as known where known.id = project.id and placement = 'gone') as elsewhere
 from project

@@ -35,14 +35,23 @@ final class ProjectRequests {
 
     private ProjectRequests() {}
 
-    /** {@code {"name": "…"}}. */
-    record NewProject(String name) {
+    /**
+     * {@code {"name": "…", "database": "…"}}.
+     *
+     * @param database null for the one with the fewest records
+     */
+    record NewProject(String name, @Nullable String database) {
 
-        static NewProject read(byte[] body) {
-            RequestFields fields = new RequestFields(body, Set.of("name"));
+        /** @param databases the known ones */
+        static NewProject read(byte[] body, List<String> databases) {
+            RequestFields fields = new RequestFields(body, Set.of("name", "database"));
             String name = fields.text("name", 255, true);
+            String database = fields.text("database", 31, false);
+            if (database != null && !databases.contains(database)) {
+                fields.wrong("database", "It must be one of " + String.join(", ", databases) + ".");
+            }
             fields.requireValid();
-            return new NewProject(name == null ? "" : name);
+            return new NewProject(name == null ? "" : name, database);
         }
     }
 

@@ -57,7 +57,7 @@ public class ProjectResource {
         return bodies.readCommand(
                 http,
                 Scope.ADMIN,
-                body -> projects.create(ProjectRequests.NewProject.read(body).name(), Actor.of(request))
+                body -> projects.create(ProjectRequests.NewProject.read(body, projects.databases()), Actor.of(request))
                         .map(project -> answer(Response.Status.CREATED, project)));
     }
 
@@ -65,7 +65,7 @@ public class ProjectResource {
     @Path("/{project}")
     @Requires(Scope.AUDIT)
     public Uni<Response> getProject(@PathParam("project") String project) {
-        return projects.find(project).map(found -> answer(Response.Status.OK, found));
+        return projects.find(project).chain(projects::described).map(found -> answer(Response.Status.OK, found));
     }
 
     @PATCH

@@ -4,11 +4,14 @@ import dev.annals.access.caller.Actor;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Scope;
 import dev.annals.access.limits.Limits;
+import dev.annals.access.places.DatabaseStates;
+import dev.annals.access.places.Places;
 import dev.annals.access.tokens.AccessTokens;
 import dev.annals.access.tokens.IssuedToken;
 import dev.annals.access.tokens.TokenHash;
 import dev.annals.access.tokens.TokenText;
 import dev.annals.kernel.database.Binds;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
@@ -27,13 +30,17 @@ import io.vertx.mutiny.sqlclient.SqlClient;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.time.OffsetDateTime;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +50,8 @@ import org.jspecify.annotations.Nullable;
 @ApplicationScoped
 public class Projects {
 
+    private static final Sql DESCRIBE_PROJECTS = Sql.named("access/projects/describe_projects");
+    private static final Sql FIND_TO_ADOPT = Sql.named("access/projects/find_to_adopt");
     private static final Sql FIND_PROJECT = Sql.named("access/projects/find_project");
     private static final Sql LIST_PROJECTS = Sql.named("access/projects/list_projects");
     private static final Sql CREATE_PROJECT = Sql.named("access/projects/create_project");
@@ -61,13 +70,24 @@ public class Projects {
     private static final Sql IS_NEW = Sql.named("access/projects/is_new");
     private static final Sql BEGIN_ADMINISTRATION = Sql.named("access/projects/begin_administration");
 
+    /** The longest wait for what a database says about its projects. */
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+    /** Of home. */
     private final Pool pool;
+
+    private final Databases databases;
+    private final DatabaseStates states;
+    private final Places places;
     private final SequentialGuid guids;
     private final AccessTokens tokens;
     private final SecureRandom random = new SecureRandom();
 
-    Projects(Databases databases, SequentialGuid guids, AccessTokens tokens) {
+    Projects(Databases databases, DatabaseStates states, Places places, SequentialGuid guids, AccessTokens tokens) {
         this.pool = databases.home().pool();
+        this.databases = databases;
+        this.states = states;
+        this.places = places;
         this.guids = guids;
         this.tokens = tokens;
     }
@@ -117,7 +137,7 @@ public class Projects {
     record DatabaseState(boolean isNew, @Nullable UUID restored) {}
 
     /**
-     * Finds the project with an id or a name.
+     * Finds the project with an id or a name, as home describes it.
      *
      * @return fails with {@code not-found}
      */
@@ -131,25 +151,121 @@ public class Projects {
                         .bind("id", id)
                         .bind("name", id == null ? idOrName : null)
                         .execute(pool))
-                .map(rows ->
-                        rows.iterator().hasNext() ? Project.of(rows.iterator().next()) : null)
+                .map(rows -> rows.iterator().hasNext() ? project(rows.iterator().next()) : null)
                 .onItem()
                 .ifNull()
                 .failWith(Projects::noSuchProject);
     }
 
-    Uni<Listed<Project>> list(Listed.Part part) {
-        return part.read(LIST_PROJECTS.binds(), pool, Project::of, Project::id);
+    private Project project(Row row) {
+        Project project = Project.of(row, databases.home().name());
+        return project.database().equals(databases.home().name()) ? project : project.with(null);
     }
 
-    Uni<Project> create(String name, Actor actor) {
-        UUID id = guids.next();
-        return run(CREATE_PROJECT.bind("id", id).bind("name", name), actor).chain(() -> find(id.toString()));
+    Uni<Listed<Project>> list(Listed.Part part) {
+        return part.read(LIST_PROJECTS.binds(), pool, this::project, Project::id)
+                .chain(listed -> described(listed.items()).map(described -> new Listed<>(described, listed.next())));
+    }
+
+    /** As the projects' databases describe them, as far as they answer in time. */
+    Uni<List<Project>> described(List<Project> projects) {
+        Map<String, List<Project>> elsewhere = projects.stream()
+                .filter(project -> !project.database().equals(databases.home().name()))
+                .collect(Collectors.groupingBy(Project::database));
+        if (elsewhere.isEmpty()) {
+            return Uni.createFrom().item(projects);
+        }
+        List<Uni<Map<UUID, Row>>> asked = elsewhere.entrySet().stream()
+                .map(part -> describe(part.getKey(), part.getValue()))
+                .toList();
+        return Uni.join().all(asked).andFailFast().map(answers -> {
+            Map<UUID, Row> found = new HashMap<>();
+            answers.forEach(found::putAll);
+            return projects.stream()
+                    .map(project -> found.containsKey(project.id()) ? project.with(found.get(project.id())) : project)
+                    .toList();
+        });
+    }
+
+    /** As its database describes it, if it answers in time. */
+    public Uni<Project> described(Project project) {
+        return described(List.of(project)).map(described -> described.get(0));
+    }
+
+    private Uni<Map<UUID, Row>> describe(String database, List<Project> projects) {
+        return DESCRIBE_PROJECTS
+                .bind("ids", projects.stream().map(Project::id).toArray(UUID[]::new))
+                .execute(databases.of(database).reads())
+                .map(rows -> {
+                    Map<UUID, Row> found = new HashMap<>();
+                    rows.forEach(row -> found.put(row.getUUID("id"), row));
+                    return found;
+                })
+                .ifNoItem()
+                .after(PATIENCE)
+                .fail()
+                .onFailure()
+                .recoverWithItem(Map.of());
+    }
+
+    /** Their names, home first. */
+    List<String> databases() {
+        return databases.all().stream().map(Database::name).toList();
+    }
+
+    /**
+     * Creates a project in home and in its database, which commits first: without home, no one finds the project, and the next try with
+     * the name goes on with it.
+     */
+    Uni<Project> create(ProjectRequests.NewProject asked, Actor actor) {
+        Uni<Database> chosen =
+                asked.database() == null ? states.emptiest() : Uni.createFrom().item(databases.of(asked.database()));
+        return chosen.chain(database -> {
+                    if (database == databases.home()) {
+                        UUID id = guids.next();
+                        return run(create(id, asked.name(), null), actor).replaceWith(id);
+                    }
+                    return createIn(database, asked.name(), actor);
+                })
+                .chain(id -> find(id.toString()))
+                .chain(this::described);
+    }
+
+    private static Binds create(UUID id, String name, @Nullable String database) {
+        return CREATE_PROJECT.bind("id", id).bind("name", name).bind("database", database);
+    }
+
+    private Uni<UUID> createIn(Database database, String name, Actor actor) {
+        return DatabaseFailure.retried(FIND_TO_ADOPT.bind("name", name).execute(database.pool()))
+                .chain(rows -> {
+                    UUID adopted =
+                            rows.size() == 0 ? null : rows.iterator().next().getUUID("id");
+                    UUID id = adopted == null ? guids.next() : adopted;
+                    return pool.withTransaction(home -> run(create(id, name, database.name()), actor, home)
+                                    .chain(() -> adopted == null
+                                            ? run(create(id, name, null), actor, database.pool())
+                                                    .replaceWithVoid()
+                                            : Uni.createFrom().voidItem()))
+                            .invoke(() -> places.note(id, database.name()))
+                            .replaceWith(id);
+                });
+    }
+
+    /** Makes a change in home and in the project's database, which commits first, so that a repetition ends what was interrupted. */
+    private Uni<Void> both(Project project, Function<SqlClient, Uni<Void>> change) {
+        if (project.database().equals(databases.home().name())) {
+            return pool.withTransaction(change::apply);
+        }
+        Pool own = databases.of(project.database()).pool();
+        // A database that does not answer must hold no connection of home.
+        return DatabaseFailure.retried(own.query("select 1").execute())
+                .chain(() -> pool.withTransaction(
+                        home -> change.apply(home).chain(() -> own.withTransaction(change::apply))));
     }
 
     /** Makes all of a change, or none. */
     Uni<Project> change(Project project, ProjectRequests.ProjectChange change, Actor actor) {
-        return pool.withTransaction(connection -> {
+        return both(project, connection -> {
                     Uni<Void> done = Uni.createFrom().voidItem();
                     if (change.name() != null) {
                         done = done.chain(() -> run(
@@ -178,20 +294,33 @@ public class Projects {
                     }
                     return done;
                 })
-                .chain(() -> find(project.id().toString()));
+                .chain(() -> changed(project));
+    }
+
+    private Uni<Project> changed(Project project) {
+        return find(project.id().toString()).chain(this::described);
     }
 
     /** A closed project stays closed. */
     Uni<Project> close(Project project, Actor actor) {
-        return run(CLOSE_PROJECT.bind("id", project.id()), actor)
+        return both(
+                        project,
+                        client -> run(CLOSE_PROJECT.bind("id", project.id()), actor, client)
+                                .replaceWithVoid())
                 .invoke(tokens::changed)
-                .chain(() -> find(project.id().toString()));
+                .chain(() -> changed(project));
     }
 
     Uni<Project> limit(Project project, Limits limits, Actor actor) {
-        return run(LIMIT_PROJECT.bind("id", project.id()).bind("limits", limits.toJson()), actor)
+        return both(
+                        project,
+                        client -> run(
+                                        LIMIT_PROJECT.bind("id", project.id()).bind("limits", limits.toJson()),
+                                        actor,
+                                        client)
+                                .replaceWithVoid())
                 .invoke(tokens::changed)
-                .chain(() -> find(project.id().toString()));
+                .chain(() -> changed(project));
     }
 
     Uni<IssuedToken> limit(Project project, UUID id, Limits limits, Actor actor) {

@@ -40,6 +40,7 @@ public class CallerResource {
         Caller caller = Caller.of(request);
         UUID token = caller.entry() == null ? caller.token() : null;
         return projects.find(caller.projectId().toString())
+                .chain(projects::described)
                 .chain(project -> token == null
                         ? Uni.createFrom().item(answer(caller, project, null))
                         : projects.token(project.id(), token).map(issued -> answer(caller, project, issued)));

@@ -49,6 +49,14 @@ public interface AnnalsConfig {
     @Secret
     Optional<String> readDatabaseUrl();
 
+    /**
+     * The names of the service's databases, home first ([how](growing.md)).
+     *
+     * <p>Home is the database of {@link #databaseUrl()}. Each other, such as {@code east}, has {@code ANNALS_DATABASES_EAST_URL}, {@code ANNALS_DATABASES_EAST_PASSWORD_FILE} and {@code ANNALS_DATABASES_EAST_READ_URL}, written like those of home. Without a URL, it is a PostgreSQL of the service's own, in the directory {@code east} of {@link #dataDir()}.
+     */
+    @WithDefault("main")
+    List<String> databases();
+
     /** The directory of the service's own PostgreSQL: new, empty, or made by it. */
     @WithDefault(DEFAULT_DATA_DIR)
     Path dataDir();

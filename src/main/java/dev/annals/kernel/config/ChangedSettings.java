@@ -9,6 +9,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Collection;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.eclipse.microprofile.config.Config;
@@ -19,6 +20,9 @@ public final class ChangedSettings {
     private static final int MAX_LENGTH = 1_000;
     /** Enough to notice another secret, and far too little to guess it. */
     private static final int FINGERPRINT_BYTES = 2;
+
+    /** Names databases, of which each has settings of its own. */
+    private static final String DATABASES = "annals.databases";
 
     private ChangedSettings() {}
 
@@ -35,7 +39,19 @@ public final class ChangedSettings {
         for (Class<?> mapping : mappings) {
             add(mapping, mapping.getAnnotation(ConfigMapping.class).prefix(), config, changed);
         }
+        config.getOptionalValues(DATABASES, String.class)
+                .ifPresent(
+                        names -> names.forEach(name -> addDatabase(DATABASES + "." + name.strip(), config, changed)));
         return changed;
+    }
+
+    private static void addDatabase(String prefix, Config config, SortedMap<String, Value> changed) {
+        for (String part : List.of(".url", ".password-file", ".read-url")) {
+            String name = prefix + part;
+            config.getOptionalValue(name, String.class)
+                    .ifPresent(value ->
+                            changed.put(SettingsCheck.variable(name), shown(name, value, part.endsWith("url"))));
+        }
     }
 
     private static void add(Class<?> mapping, String prefix, Config config, SortedMap<String, Value> changed) {

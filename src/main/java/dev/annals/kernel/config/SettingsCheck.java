@@ -26,6 +26,9 @@ public final class SettingsCheck {
     /** Variables of the client. */
     private static final List<String> NO_SETTINGS = List.of("ANNALS_URL", "ANNALS_TOKEN", "ANNALS_PROJECT");
 
+    /** Of each database that a setting names. */
+    private static final Pattern OF_DATABASES = Pattern.compile("ANNALS_DATABASES_[A-Z0-9_]+_(URL|PASSWORD_FILE)");
+
     private static final int MOST_NAMED = 20;
 
     /** Above the framework's converters, which read every unknown text as false. */
@@ -91,7 +94,9 @@ public final class SettingsCheck {
     public List<String> unknown(Collection<String> environment) {
         SortedSet<String> known = known();
         List<String> unknown = environment.stream()
-                .filter(name -> name.startsWith(PREFIX) && !known.contains(name))
+                .filter(name -> name.startsWith(PREFIX)
+                        && !known.contains(name)
+                        && !OF_DATABASES.matcher(name).matches())
                 .sorted()
                 .toList();
         List<String> sentences = new ArrayList<>(unknown.stream()

@@ -5,6 +5,7 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** One of the service's databases, with its pools. */
 public final class Database {
@@ -12,13 +13,16 @@ public final class Database {
     private final String name;
     private final Pool pool;
     private final Pool reads;
-    private final ServicePool pools;
+    private final Supplier<DatabasePools> pools;
+    /** Before the names of its pools, which the metrics show. */
+    private final String prefix;
 
-    Database(String name, Pool pool, Pool reads, ServicePool pools) {
+    Database(String name, Pool pool, Pool reads, Supplier<DatabasePools> pools, boolean home) {
         this.name = name;
         this.pool = pool;
         this.reads = reads;
         this.pools = pools;
+        this.prefix = home ? "" : name + "-";
     }
 
     /** As in {@code ANNALS_DATABASES}. */
@@ -38,28 +42,39 @@ public final class Database {
 
     /** The caller closes the pool. */
     public Pool openForWriters(int size, Duration lockTimeout) {
-        return pools.openForWriters(size, lockTimeout);
+        return pools.get().open(prefix + "writers", size, lockTimeout);
     }
 
     /**
-     * Opens a pool for the hot standbys that {@code annals.read-database-url} names. The caller closes it.
+     * Opens a pool for the hot standbys that the settings name. The caller closes it.
      *
-     * @return empty if the setting names none
+     * @return empty if they name none
      */
     public Optional<Pool> openForStandbys(int size) {
-        // Creates the default pool, from which the one for standbys is made.
-        pool.size();
-        return pools.openForStandbys(size);
+        return pools.get().openForStandbys(prefix + "standbys", size);
     }
 
-    /** As {@link ServicePool#connect()}. */
+    /**
+     * Opens a connection for a session that has to last. The caller closes it.
+     *
+     * @return fails with {@link UnusableSessionException} behind a pooler, which may change the session with each transaction
+     */
     public Uni<SqlConnection> connect() {
-        return pools.connect();
+        return pools.get().connect();
     }
 
-    /** As {@link ServicePool#hasSeenPrimary()}. */
+    /** If not, this instance reads from a standby: a refused write is not repeated, since no failover is under way. */
     public boolean hasSeenPrimary() {
-        return pools.hasSeenPrimary();
+        return pools.get().hasSeenPrimary();
+    }
+
+    /** Fails each new connection, until the reason is null. */
+    void close(String reason) {
+        pools.get().close(reason);
+    }
+
+    void open() {
+        pools.get().close(null);
     }
 
     @Override

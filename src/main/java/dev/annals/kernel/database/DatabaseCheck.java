@@ -37,11 +37,13 @@ public class DatabaseCheck {
 
     private final Pool pool;
     private final Instance<Flyway> flyway;
+    private final Members members;
     private final AnnalsConfig.Database config;
 
-    DatabaseCheck(@Reads Pool pool, Instance<Flyway> flyway, AnnalsConfig config) {
+    DatabaseCheck(@Reads Pool pool, Instance<Flyway> flyway, Members members, AnnalsConfig config) {
         this.pool = pool;
         this.flyway = flyway;
+        this.members = members;
         this.config = config.database();
     }
 
@@ -79,14 +81,19 @@ public class DatabaseCheck {
         return Session.SETTINGS.keySet();
     }
 
-    /** A newer schema stays as it is: its functions serve the previous release, whose instances are replaced one by one. */
     void prepareSchema(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
-        MigrationInfoService info = flyway.get().info();
+        members.prepareSchemas();
+        prepareSchema(flyway.get(), config.migrateAtStart());
+    }
+
+    /** A newer schema stays as it is: its functions serve the previous release, whose instances are replaced one by one. */
+    static void prepareSchema(Flyway flyway, boolean migrate) {
+        MigrationInfoService info = flyway.info();
         if (Stream.of(info.applied()).anyMatch(migration -> migration.getState() == MigrationState.FUTURE_SUCCESS)) {
             return;
         }
-        if (config.migrateAtStart()) {
-            flyway.get().migrate();
+        if (migrate) {
+            flyway.migrate();
         } else if (info.pending().length > 0) {
             MigrationInfo current = info.current();
             throw new IllegalStateException("The database's schema is at version "
@@ -107,6 +114,7 @@ public class DatabaseCheck {
         } catch (RuntimeException e) {
             LOG.warnf("The database's sessions were not looked at: %s", e);
         }
+        members.join();
     }
 
     void warn(@Observes StartupEvent event) {

@@ -3,65 +3,78 @@ package dev.annals.kernel.database;
 import dev.annals.kernel.config.AnnalsConfig;
 import io.smallrye.health.api.AsyncHealthCheck;
 import io.smallrye.mutiny.Uni;
-import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.inject.Singleton;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.eclipse.microprofile.health.HealthCheckResponse;
+import org.eclipse.microprofile.health.HealthCheckResponseBuilder;
 import org.eclipse.microprofile.health.Readiness;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Reports whether the database answers in time on the connections that requests use. At most one query is under way: queries
- * without an answer would use up the connections.
+ * Reports whether home answers in time on the connections that requests use, and names each member that does not: it costs the
+ * service only the member's projects. At most one query to each is under way: queries without an answer would use up the
+ * connections.
  */
 @Readiness
 @Singleton
 class DatabaseHealth implements AsyncHealthCheck {
 
-    private final Pool pool;
+    private final Databases databases;
     private final Duration limit;
-    private final AtomicReference<@Nullable Uni<Answer>> underWay = new AtomicReference<>();
+    private final Map<Database, Uni<Answer>> underWay = new ConcurrentHashMap<>();
 
-    private record Answer(boolean up, @Nullable String serves) {}
+    private record Answer(boolean up, String serves) {}
 
-    DatabaseHealth(@Reads Pool pool, AnnalsConfig config) {
-        this.pool = pool;
+    DatabaseHealth(Databases databases, AnnalsConfig config) {
+        this.databases = databases;
         this.limit = config.database().connectTimeout();
     }
 
     @Override
     public Uni<HealthCheckResponse> call() {
-        return Uni.createFrom()
-                .deferred(this::answers)
-                .ifNoItem()
-                .after(limit)
-                .recoverWithItem(new Answer(false, "no answer within " + limit.toMillis() + " ms"))
-                .map(answer -> HealthCheckResponse.named("Database")
-                        .status(answer.up)
-                        .withData("serves", answer.serves)
-                        .build());
+        Uni<List<Answer>> answers = Uni.join()
+                .all(databases.all().stream().map(this::answerInTime).toList())
+                .andCollectFailures();
+        return answers.map(all -> {
+            HealthCheckResponseBuilder health =
+                    HealthCheckResponse.named("Database").status(all.get(0).up).withData("serves", all.get(0).serves);
+            for (int i = 1; i < all.size(); i++) {
+                health.withData(databases.all().get(i).name(), all.get(i).serves);
+            }
+            return health.build();
+        });
     }
 
-    private Uni<Answer> answers() {
-        Uni<Answer> asked = underWay.get();
-        if (asked == null) {
-            Uni<Answer> question = pool.withConnection(connection ->
-                            connection.query("select pg_is_in_recovery()").execute())
-                    .map(rows -> new Answer(
-                            true,
-                            rows.iterator().next().getBoolean(0)
-                                    ? "reads alone: the database is a hot standby"
-                                    : "reads and writes"))
-                    .onFailure()
-                    .recoverWithItem(failure -> new Answer(
-                            false, failure instanceof UnusableSessionException e ? e.getMessage() : "nothing now"))
-                    .onTermination()
-                    .invoke(() -> underWay.set(null))
-                    .memoize()
-                    .indefinitely();
-            asked = underWay.compareAndSet(null, question) ? question : answers();
-        }
-        return asked;
+    private Uni<Answer> answerInTime(Database database) {
+        return Uni.createFrom()
+                .deferred(() -> answer(database))
+                .ifNoItem()
+                .after(limit)
+                .recoverWithItem(new Answer(false, "no answer within " + limit.toMillis() + " ms"));
+    }
+
+    private Uni<Answer> answer(Database database) {
+        return underWay.computeIfAbsent(
+                database,
+                idle -> database.reads()
+                        .withConnection(connection ->
+                                connection.query("select pg_is_in_recovery()").execute())
+                        .map(rows -> new Answer(
+                                true,
+                                rows.iterator().next().getBoolean(0)
+                                        ? "reads alone: the database is a hot standby"
+                                        : "reads and writes"))
+                        .onFailure()
+                        .recoverWithItem(failure -> new Answer(
+                                false,
+                                failure instanceof UnusableSessionException e
+                                        ? String.valueOf(e.getMessage())
+                                        : "nothing now"))
+                        .onTermination()
+                        .invoke(() -> underWay.remove(database))
+                        .memoize()
+                        .indefinitely());
     }
 }

@@ -116,8 +116,13 @@ public record DatabaseUrl(
     }
 
     static Optional<DatabaseUrl> read(UnaryOperator<@Nullable String> settings) {
-        String url = settings.apply(DatabaseUrlConfigSource.DATABASE_URL);
-        String file = settings.apply(PASSWORD_FILE);
+        return read(settings, DatabaseUrlConfigSource.DATABASE_URL, PASSWORD_FILE);
+    }
+
+    /** The messages of its failures name the variables of home. */
+    static Optional<DatabaseUrl> read(UnaryOperator<@Nullable String> settings, String urlSetting, String fileSetting) {
+        String url = settings.apply(urlSetting);
+        String file = settings.apply(fileSetting);
         boolean hasFile = file != null && !file.isBlank();
         if (url == null || url.isBlank()) {
             if (hasFile) {
@@ -178,14 +183,18 @@ public record DatabaseUrl(
         return new DatabaseUrl(last.user, last.password, servers, last.database, last.parameters);
     }
 
-    /** Reads a URL of standbys: by default, several servers mean {@link Target#PREFER_STANDBY}. */
-    public static DatabaseUrl parseStandbys(String text) {
+    /**
+     * Reads a URL of standbys: by default, several servers mean {@link Target#PREFER_STANDBY}.
+     *
+     * @param variable of the environment, for the message of a failure
+     */
+    static DatabaseUrl parseStandbys(String text, String variable) {
         DatabaseUrl url;
         try {
             url = parse(text.strip());
         } catch (IllegalArgumentException e) {
             String message = Objects.requireNonNull(e.getMessage());
-            throw new IllegalArgumentException(message.replace("ANNALS_DATABASE_URL", "ANNALS_READ_DATABASE_URL"), e);
+            throw new IllegalArgumentException(message.replace("ANNALS_DATABASE_URL", variable), e);
         }
         if (url.servers.size() == 1 || url.parameters.containsKey(TARGET)) {
             return url;

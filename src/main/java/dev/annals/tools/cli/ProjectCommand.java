@@ -59,10 +59,20 @@ public final class ProjectCommand {
         @Nullable
         String name;
 
+        @Option(
+                names = "--database",
+                paramLabel = "<name>",
+                description = "One of annals database list. Default: the one with the fewest records.")
+        @Nullable
+        String database;
+
         @Override
         int run() throws IOException, InterruptedException {
-            JsonNode project = service.administer(
-                    "POST", PATH, Json.mapper().createObjectNode().put("name", name));
+            ObjectNode asked = Json.mapper().createObjectNode().put("name", name);
+            if (database != null) {
+                asked.put("database", database);
+            }
+            JsonNode project = service.administer("POST", PATH, asked);
             print(project, project.path("id").asText());
             return 0;
         }

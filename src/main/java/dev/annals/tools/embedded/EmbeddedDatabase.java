@@ -110,6 +110,15 @@ public final class EmbeddedDatabase implements AutoCloseable {
         return start(directory, directory, portsOfTheService);
     }
 
+    /**
+     * Starts a member in a directory of its own below that of home, with home's programs.
+     *
+     * @throws EmbeddedDatabaseException one sentence that names the fault and the remedy
+     */
+    public static EmbeddedDatabase startMember(Path home, String name, Set<Integer> portsOfTheService) {
+        return start(home.resolve(name), home, portsOfTheService);
+    }
+
     /** Starts the database with PostgreSQL's programs unpacked below {@code binariesParent}, so that many databases can share them. */
     static EmbeddedDatabase start(Path directory, Path binariesParent, Set<Integer> portsOfTheService) {
         DataDirectory data = DataDirectory.open(directory);

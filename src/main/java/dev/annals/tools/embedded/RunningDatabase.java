@@ -4,6 +4,8 @@ import dev.annals.kernel.database.DatabaseUrl;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A data directory's database while a command uses it. If no service runs it, the command starts it, and stops it at the end. */
@@ -23,6 +25,19 @@ public final class RunningDatabase implements AutoCloseable {
      * @throws EmbeddedDatabaseException one sentence that names the fault and the remedy
      */
     public static RunningDatabase in(Path directory) {
+        return in(directory, () -> EmbeddedDatabase.start(directory));
+    }
+
+    /**
+     * Connects to a member of the database in {@code home}, or starts it.
+     *
+     * @throws EmbeddedDatabaseException one sentence that names the fault and the remedy
+     */
+    public static RunningDatabase member(Path home, String name) {
+        return in(home.resolve(name), () -> EmbeddedDatabase.startMember(home, name, Set.of()));
+    }
+
+    private static RunningDatabase in(Path directory, Supplier<EmbeddedDatabase> start) {
         if (Files.exists(directory.resolve(DataDirectory.URL_FILE))) {
             DatabaseUrl url = DataDirectory.readUrl(directory);
             try {
@@ -32,7 +47,7 @@ public final class RunningDatabase implements AutoCloseable {
                 // If a service runs but does not answer, the start below finds its lock and reports it.
             }
         }
-        EmbeddedDatabase own = EmbeddedDatabase.start(directory);
+        EmbeddedDatabase own = start.get();
         return new RunningDatabase(own.url(), own);
     }
 

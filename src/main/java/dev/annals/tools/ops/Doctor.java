@@ -14,8 +14,10 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Clock;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -74,7 +76,16 @@ public final class Doctor implements Callable<Integer> {
         boolean own = DatabaseUrl.configured(StartSettings.read()).isEmpty();
         ServiceAnswer answer = ServiceAnswer.of(service, clock);
         try {
-            return OperatedDatabase.run(database -> print(examine(database, own, answer)));
+            return OperatedDatabase.runAll(databases -> {
+                List<Finding> findings = new ArrayList<>();
+                for (Map.Entry<String, DatabaseUrl> database : databases.entrySet()) {
+                    findings.addAll(
+                            findings.isEmpty()
+                                    ? examine(database.getValue(), own, answer)
+                                    : examineMember(database.getKey(), database.getValue(), own, answer));
+                }
+                return print(findings);
+            });
         } catch (SQLException e) {
             throw new IllegalArgumentException(
                     "The deployment cannot be examined: " + e.getMessage()
@@ -88,6 +99,18 @@ public final class Doctor implements Callable<Integer> {
         try (Connection connection = database.connect();
                 Connection other = database.connect()) {
             return new Examination(connection, other, own, answer, clock).findings(logKey, streamsKey);
+        }
+    }
+
+    private List<Finding> examineMember(String name, DatabaseUrl database, boolean own, ServiceAnswer answer) {
+        try (Connection connection = database.connect();
+                Connection other = database.connect()) {
+            return new Examination(connection, other, own, answer, clock).ofMember(name);
+        } catch (SQLException e) {
+            return List.of(Finding.missing(
+                    name + ": database",
+                    "It cannot be examined: " + e.getMessage(),
+                    "Connect as the owner of the schema, after annals migrate."));
         }
     }
 

@@ -2,6 +2,7 @@ package dev.annals.tools.ops;
 
 import dev.annals.kernel.config.StartSettings;
 import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.kernel.database.NamedDatabase;
 import dev.annals.tools.embedded.DatabaseDump;
 import dev.annals.tools.embedded.EmbeddedDatabase;
 import io.quarkus.runtime.annotations.RegisterForReflection;
@@ -55,6 +56,11 @@ public final class Dump implements Callable<Integer> {
 
     /** @throws IllegalArgumentException if a database is configured; PostgreSQL's own programs are for that */
     static void requireOwnDatabase(Config config, String program) {
+        if (NamedDatabase.all(config).size() > 1) {
+            throw new IllegalArgumentException(
+                    "ANNALS_DATABASES names several databases, and this command is for one:"
+                            + " back up each with PostgreSQL's own programs, or copy ANNALS_DATA_DIR while the service is stopped.");
+        }
         if (DatabaseUrl.configured(config).isPresent()) {
             throw new IllegalArgumentException(
                     "ANNALS_DATABASE_URL names a database, but this command is for the embedded one: use " + program

@@ -104,6 +104,21 @@ final class Examination {
         return findings;
     }
 
+    /** What concerns one of several databases. */
+    List<Finding> ofMember(String name) throws SQLException {
+        databaseTls();
+        roles();
+        schema();
+        replication();
+        durability();
+        backups();
+        pooler();
+        timeZones();
+        return findings.stream()
+                .map(found -> new Finding(name + ": " + found.check(), found.state(), found.found(), found.mend()))
+                .toList();
+    }
+
     private void ok(String check, String found) {
         findings.add(Finding.ok(check, found));
     }

@@ -12,6 +12,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -82,7 +83,7 @@ public final class LogCommand {
 
         @Override
         public Integer call() {
-            return operate(database -> resume(database, project));
+            return operate(project, database -> resume(database, project));
         }
     }
 
@@ -117,18 +118,40 @@ public final class LogCommand {
 
         @Override
         public Integer call() {
-            return operate(database -> nextEpoch(database, project, anew, reason));
+            return operate(project, database -> nextEpoch(database, project, anew, reason));
         }
     }
 
-    private static int operate(OperatedDatabase.Work work) {
+    /** @param project null for each database */
+    private static int operate(@Nullable String project, OperatedDatabase.Work work) {
         try {
-            return OperatedDatabase.run(work);
+            return OperatedDatabase.runAll(databases -> {
+                UUID id = project == null || databases.size() == 1 ? null : find(databases, project);
+                int code = 1;
+                for (DatabaseUrl database : databases.values()) {
+                    if (id == null || isHere(database, id)) {
+                        code = Math.min(code, work.run(database));
+                    }
+                }
+                return code;
+            });
         } catch (SQLException e) {
             throw new IllegalArgumentException(
                     "The log cannot be changed: " + e.getMessage()
                             + ". Connect as the owner of the schema, after annals migrate.",
                     e);
+        }
+    }
+
+    private static UUID find(Map<String, DatabaseUrl> databases, String project) throws SQLException {
+        try (Connection home = databases.values().iterator().next().connect()) {
+            return Verify.find(home, project);
+        }
+    }
+
+    private static boolean isHere(DatabaseUrl database, UUID project) throws SQLException {
+        try (Connection connection = database.connect()) {
+            return PlacementCheck.isHere(connection, project);
         }
     }
 

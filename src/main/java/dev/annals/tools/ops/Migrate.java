@@ -3,6 +3,8 @@ package dev.annals.tools.ops;
 import dev.annals.kernel.config.StartSettings;
 import dev.annals.kernel.database.DatabaseCheck;
 import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.kernel.database.Members;
+import dev.annals.kernel.database.NamedDatabase;
 import dev.annals.tools.command.InQuarkus;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import jakarta.enterprise.inject.spi.CDI;
@@ -11,6 +13,8 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import org.flywaydb.core.Flyway;
 import org.flywaydb.core.api.MigrationInfo;
@@ -26,8 +30,8 @@ import picocli.CommandLine.Option;
         name = "migrate",
         mixinStandardHelpOptions = true,
         description =
-                "Updates the schema of the database in ANNALS_DATABASE_URL. The user has to own the database and may"
-                        + " have to create roles. Exit code 0: the schema is up to date.")
+                "Updates the schema of the database in ANNALS_DATABASE_URL, after those of members in ANNALS_DATABASES. The user has to own the database and may"
+                        + " have to create roles. Exit code 0: all schemas are up to date.")
 @RegisterForReflection
 public final class Migrate implements Callable<Integer> {
 
@@ -41,24 +45,35 @@ public final class Migrate implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        DatabaseUrl database = DatabaseUrl.configured(StartSettings.read())
+        List<NamedDatabase> databases = NamedDatabase.all(StartSettings.read());
+        DatabaseUrl home = databases
+                .get(0)
+                .url()
                 .orElseThrow(() -> new IllegalArgumentException("Name the database in ANNALS_DATABASE_URL. The"
                         + " embedded database is migrated at each start."));
-        DatabaseCheck.requireServer(database);
+        NamedDatabase.requireUrls(databases);
+        DatabaseCheck.requireServer(home);
         System.setProperty("annals.database.migrate-at-start", "true");
-        InQuarkus.run(() -> finish(database));
+        InQuarkus.run(() -> finish(databases));
         return 0;
     }
 
-    /** Runs after Quarkus has migrated. */
+    /** Runs after Quarkus has migrated: members first, home last. */
     @SuppressWarnings("SystemOut") // a command line tool
-    private int finish(DatabaseUrl database) throws SQLException {
+    private int finish(List<NamedDatabase> databases) throws SQLException {
+        Map<String, String> unused = CDI.current().select(Members.class).get().unused();
         if (serviceUser != null) {
-            grantService(database, serviceUser);
+            for (NamedDatabase database : databases) {
+                if (!unused.containsKey(database.name())) {
+                    grantService(database.url().orElseThrow(), serviceUser);
+                }
+            }
         }
         MigrationInfo current = CDI.current().select(Flyway.class).get().info().current();
         System.out.println("The schema is at version " + (current == null ? "none" : current.getVersion()) + ".");
-        return 0;
+        unused.forEach((name, reason) ->
+                System.err.println("The database " + name + " was not updated: " + reason + " Run this again for it."));
+        return unused.isEmpty() ? 0 : 1;
     }
 
     private static void grantService(DatabaseUrl database, String role) throws SQLException {

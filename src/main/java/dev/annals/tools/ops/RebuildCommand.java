@@ -7,6 +7,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -39,25 +40,31 @@ public final class RebuildCommand {
 
         @Override
         public Integer call() throws SQLException {
-            return OperatedDatabase.run(Administration::compare);
+            return OperatedDatabase.runAll(databases -> {
+                int differ = 0;
+                for (Map.Entry<String, DatabaseUrl> database : databases.entrySet()) {
+                    differ |= compare(databases.size() == 1 ? "" : database.getKey() + ": ", database.getValue());
+                }
+                return differ;
+            });
         }
 
         @SuppressWarnings("SystemOut") // a command line tool
-        private static int compare(DatabaseUrl database) throws SQLException {
+        private static int compare(String prefix, DatabaseUrl database) throws SQLException {
             long differences = 0;
             try (Connection connection = database.connect();
                     PreparedStatement select = connection.prepareStatement(CHECK_ADMINISTRATION.text());
                     ResultSet row = select.executeQuery()) {
                 while (row.next()) {
                     differences++;
-                    System.out.println(row.getString("finding"));
+                    System.out.println(prefix + row.getString("finding"));
                 }
             }
-            System.out.println(
-                    differences == 0
+            System.out.println(prefix
+                    + (differences == 0
                             ? "Projects, tokens, grants and holds are as their events say."
                             : "Projects, tokens, grants and holds differ from what their events say: " + differences
-                                    + (differences == 1 ? " time." : " times."));
+                                    + (differences == 1 ? " time." : " times.")));
             return differences == 0 ? 0 : 1;
         }
     }

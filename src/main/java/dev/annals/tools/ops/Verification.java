@@ -2,6 +2,7 @@ package dev.annals.tools.ops;
 
 import dev.annals.access.tokens.OperationEvents;
 import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.kernel.database.NamedDatabase;
 import dev.annals.kernel.database.Sql;
 import dev.annals.tools.command.Progress;
 import io.micrometer.core.instrument.Counter;
@@ -18,8 +19,11 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import org.eclipse.microprofile.config.Config;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -55,8 +59,11 @@ class Verification {
     private final VerificationConfig settings;
     private final Config config;
     private final Counter verified;
-    private volatile long unsound;
-    private volatile List<String> schemaDifferences = List.of();
+    /** The number of projects by database. */
+    private final Map<String, Long> unsound = new ConcurrentHashMap<>();
+    /** By database. */
+    private final Map<String, List<String>> schemaDifferences = new ConcurrentHashMap<>();
+
     private volatile @Nullable Thread thread;
 
     Verification(OperationEvents events, VerificationConfig settings, Config config, MeterRegistry metrics) {
@@ -66,15 +73,21 @@ class Verification {
         this.verified = Counter.builder("annals.verification.records")
                 .description("Records that were verified in the background by this instance")
                 .register(metrics);
-        Gauge.builder("annals.verification.unsound.projects", this, verification -> verification.unsound)
+        Gauge.builder("annals.verification.unsound.projects", this, verification -> sum(verification.unsound.values()))
                 .description("Projects with findings in this round or the one before, by any instance")
                 .register(metrics);
         Gauge.builder(
                         "annals.verification.schema.differences",
                         this,
-                        verification -> verification.schemaDifferences.size())
+                        verification -> verification.schemaDifferences.values().stream()
+                                .mapToInt(List::size)
+                                .sum())
                 .description("Differences between the schema and the one that this version ships")
                 .register(metrics);
+    }
+
+    private static long sum(Collection<Long> numbers) {
+        return numbers.stream().mapToLong(Long::longValue).sum();
     }
 
     void start(@Observes StartupEvent event) {
@@ -118,9 +131,28 @@ class Verification {
      * @return true if more may be due
      */
     boolean look(Duration most) throws SQLException, InterruptedException {
-        DatabaseUrl database = DatabaseUrl.configured(config)
-                .orElseThrow(() -> new IllegalStateException("a service that runs has a database"));
-        try (Connection connection = database.connect()) {
+        List<NamedDatabase> databases = NamedDatabase.all(config);
+        boolean more = false;
+        SQLException failed = null;
+        for (NamedDatabase database : databases) {
+            try {
+                more |= look(
+                        database.name(),
+                        database.url()
+                                .orElseThrow(() -> new IllegalStateException("a service that runs has a database")),
+                        most.dividedBy(databases.size()));
+            } catch (SQLException e) {
+                failed = e;
+            }
+        }
+        if (failed != null) {
+            throw failed;
+        }
+        return more;
+    }
+
+    private boolean look(String database, DatabaseUrl url, Duration most) throws SQLException, InterruptedException {
+        try (Connection connection = url.connect()) {
             // A broken connection ends in a failure.
             connection.setNetworkTimeout(Runnable::run, Math.toIntExact(LEASE.toMillis()));
             connection.setAutoCommit(false);
@@ -128,7 +160,7 @@ class Verification {
                 return false; // the primary's instances verify
             }
             long began = System.nanoTime();
-            verifySchema(connection);
+            verifySchema(database, connection);
             begin(connection);
             try (Statement add = connection.createStatement()) {
                 add.executeUpdate(ADD_VERIFICATIONS.text());
@@ -138,10 +170,10 @@ class Verification {
             do {
                 due = take(connection);
                 if (due != null) {
-                    verify(connection, due);
+                    verify(database, connection, due);
                 }
             } while (due != null && System.nanoTime() - began < most.toNanos());
-            countUnsound(connection); // the other instances may have found something
+            countUnsound(database, connection); // the other instances may have found something
             return due != null;
         }
     }
@@ -163,19 +195,19 @@ class Verification {
         }
     }
 
-    private void verifySchema(Connection connection) throws SQLException {
+    private void verifySchema(String database, Connection connection) throws SQLException {
         FeedCheck.begin(connection);
         begin(connection);
         List<String> differences = ShippedSchema.differences(connection);
         connection.rollback();
-        if (!differences.isEmpty() && !differences.equals(schemaDifferences)) {
+        if (!differences.isEmpty() && !differences.equals(schemaDifferences.get(database))) {
             report(
                     "schema",
                     "annals",
                     differences.size(),
                     differences.stream().limit(NAMED).toList());
         }
-        schemaDifferences = differences;
+        schemaDifferences.put(database, differences);
     }
 
     /** A range to verify. */
@@ -199,7 +231,7 @@ class Verification {
         }
     }
 
-    private void verify(Connection connection, Due due) throws SQLException, InterruptedException {
+    private void verify(String database, Connection connection, Due due) throws SQLException, InterruptedException {
         boolean again = due.sequenceId >= due.head && due.roundAge.compareTo(settings.round()) >= 0;
         long since = again ? 0 : Math.min(due.sequenceId, due.head);
         long through = Math.min(due.head, since + RECORDS);
@@ -234,18 +266,18 @@ class Verification {
         }
         connection.commit();
         if (found > 0) {
-            countUnsound(connection);
+            countUnsound(database, connection);
         }
         long millis = (through - since) * 1_000 / settings.recordsPerSecond();
         Thread.sleep(Math.max(0, millis - (System.nanoTime() - began) / 1_000_000));
     }
 
-    private void countUnsound(Connection connection) throws SQLException {
+    private void countUnsound(String database, Connection connection) throws SQLException {
         begin(connection);
         try (Statement count = connection.createStatement();
                 ResultSet row = count.executeQuery(COUNT_UNSOUND.text())) {
             row.next();
-            unsound = row.getLong("projects");
+            unsound.put(database, row.getLong("projects"));
         }
         connection.commit();
     }

@@ -1,6 +1,7 @@
 package dev.annals.tools.ops;
 
 import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.proof.Checkpoint;
@@ -21,6 +22,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
@@ -42,7 +44,8 @@ import picocli.CommandLine.Spec;
         description = "Checks every project of a database: sequence ids run from 1 without a gap, each belongs to a"
                 + " record, each record has one, records are as their log has stored them, and the"
                 + " schema is the one of this version. The database is the one in ANNALS_DATABASE_URL, which may be a hot"
-                + " standby, or the embedded one in ANNALS_DATA_DIR, whether it runs or not. With --against,"
+                + " standby, or the embedded one in ANNALS_DATA_DIR, whether it runs or not. With"
+                + " several in ANNALS_DATABASES, also checks that each project is in one of them. With --against,"
                 + " checks the project of a checkpoint, and that its records are those that the log has signed.",
         exitCodeOnExecutionException = Verify.UNCHECKED,
         exitCodeListHeading = "Exit codes:%n",
@@ -125,6 +128,9 @@ public final class Verify implements Callable<Integer> {
     /** The only project to read; null for all. */
     private @Nullable UUID only;
 
+    /** The name of the database, before each finding, if there are several. */
+    private String prefix = "";
+
     private Progress progress = Progress.none();
     private int schemaDifferences;
     private long projects;
@@ -149,7 +155,7 @@ public final class Verify implements Callable<Integer> {
             progress = Progress.onTerminal();
         }
         PrintWriter out = new PrintWriter(System.out, false, StandardCharsets.UTF_8);
-        return OperatedDatabase.run(database -> run(database, out));
+        return OperatedDatabase.runAll(databases -> run(databases, out));
     }
 
     /** Reads the checkpoint of {@code --against}. */
@@ -190,28 +196,33 @@ public final class Verify implements Callable<Integer> {
      * @return the exit code
      */
     public int run(DatabaseUrl database, PrintWriter out) {
-        try (Connection connection = database.connect()) {
-            FeedCheck.begin(connection);
-            if (project != null) {
-                UUID asked = find(connection, project);
-                if (only != null && !only.equals(asked)) {
-                    throw new IllegalArgumentException("The checkpoint is of the log of project " + only + ".");
-                }
-                only = asked;
+        return run(Map.of(Databases.HOME, database), out);
+    }
+
+    /**
+     * Checks databases, and that each project is in one of them. Called once.
+     *
+     * @param databases home first
+     * @return the exit code
+     */
+    int run(Map<String, DatabaseUrl> databases, PrintWriter out) {
+        DatabaseUrl current = databases.values().iterator().next();
+        boolean several = databases.size() > 1;
+        try {
+            only = only(current);
+            for (Map.Entry<String, DatabaseUrl> database : databases.entrySet()) {
+                current = database.getValue();
+                prefix = several ? database.getKey() + ": " : "";
+                run(current, several, out);
             }
-            if (only == null) {
-                UUID next = nextProject(connection, BEFORE_ALL);
-                while (next != null) {
-                    verify(connection, next, out);
-                    next = nextProject(connection, next);
+            if (several && only == null) {
+                for (String finding : PlacementCheck.findings(databases)) {
+                    out.println(finding);
+                    unsoundProjects++;
                 }
-            } else {
-                verify(connection, only, out);
             }
-            verifySchema(connection, out);
-            progress.end();
         } catch (SQLException e) {
-            out.println("The database " + database + " cannot be verified: " + e.getMessage());
+            out.println("The database " + current + " cannot be verified: " + e.getMessage());
             out.flush();
             return UNCHECKED;
         }
@@ -231,6 +242,37 @@ public final class Verify implements Callable<Integer> {
         return sound ? 0 : UNSOUND;
     }
 
+    /** The only project to read, which home knows by its name; null for all. */
+    private @Nullable UUID only(DatabaseUrl home) throws SQLException {
+        if (project == null) {
+            return only;
+        }
+        try (Connection connection = home.connect()) {
+            UUID asked = find(connection, project);
+            if (only != null && !only.equals(asked)) {
+                throw new IllegalArgumentException("The checkpoint is of the log of project " + only + ".");
+            }
+            return asked;
+        }
+    }
+
+    private void run(DatabaseUrl database, boolean several, PrintWriter out) throws SQLException {
+        try (Connection connection = database.connect()) {
+            FeedCheck.begin(connection);
+            if (only == null) {
+                UUID next = nextProject(connection, BEFORE_ALL);
+                while (next != null) {
+                    verify(connection, next, out);
+                    next = nextProject(connection, next);
+                }
+            } else if (!several || PlacementCheck.isHere(connection, only)) {
+                verify(connection, only, out);
+            }
+            verifySchema(connection, out);
+            progress.end();
+        }
+    }
+
     private static String count(long number, String noun) {
         return number + " " + noun + (number == 1 ? "" : "s");
     }
@@ -238,10 +280,10 @@ public final class Verify implements Callable<Integer> {
     private void verifySchema(Connection connection, PrintWriter out) throws SQLException {
         for (String difference : ShippedSchema.differences(connection)) {
             if (schemaDifferences == findings) {
-                out.println("schema: and more; see --findings");
+                out.println(prefix + "schema: and more; see --findings");
                 return;
             }
-            out.println("schema: " + difference);
+            out.println(prefix + "schema: " + difference);
             schemaDifferences++;
         }
     }
@@ -263,9 +305,8 @@ public final class Verify implements Callable<Integer> {
     }
 
     private void verify(Connection connection, UUID id, PrintWriter out) throws SQLException {
-        projects++;
         FeedCheck check =
-                new FeedCheck(connection, id, findings, finding -> out.println(id + ": " + finding), progress);
+                new FeedCheck(connection, id, findings, finding -> out.println(prefix + id + ": " + finding), progress);
         FeedCheck.Range range = since == null ? FeedCheck.Range.WHOLE : new FeedCheck.Range(since, null);
         int found = check.places(range);
         if (signed != null) {
@@ -279,14 +320,15 @@ public final class Verify implements Callable<Integer> {
             long stored = row.getLong("records");
             long places = row.getLong("places");
             records += stored;
+            projects += row.getBoolean("elsewhere") ? 0 : 1;
             redacted += row.getLong("redacted");
             if (row.getString("name") == null) {
-                out.println(id + ": the project itself is missing");
+                out.println(prefix + id + ": the project itself is missing");
                 found++;
             }
             // Each record has a place and each place has a record, so some records have several places.
             if (found == 0 && stored != places && range.whole()) {
-                out.println(id + ": " + stored + " records take " + places + " places: some are read twice");
+                out.println(prefix + id + ": " + stored + " records take " + places + " places: some are read twice");
                 found++;
             }
         }

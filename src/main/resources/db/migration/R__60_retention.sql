@@ -16,6 +16,11 @@ create or replace function annals.refuse_rewound_horizon() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if tg_op = 'DELETE' then
+    if annals.is_removing(old.project_id) then
+      return old;
+    end if;
+  end if;
   raise restrict_violation using
     message = format('%s refused: the horizon of project %s never goes back', tg_op, old.project_id);
 end $$;
@@ -52,6 +57,10 @@ begin
         or exists (
           select from annals.feed_segment as segment
           where segment.project_id = gone.project_id and segment.append_id = gone.id));
+  end if;
+  if not permitted and not exists (select from gone where not annals.is_removing(gone.project_id)) then
+    -- A copy of a project that is elsewhere.
+    return null;
   end if;
   if not permitted then
     raise restrict_violation using
@@ -111,7 +120,8 @@ declare
   segment  record;
   through  bigint;
 begin
-  if cutoff is null or annals.is_held(project_id) then
+  if cutoff is null or annals.is_held(project_id)
+      or exists (select from annals.project as p where p.id = project_id and (p.is_moving or p.placement <> 'here')) then
     return null;
   end if;
   select least(log.size, case when checkpoint.generation < projection.generation then log.size else checkpoint.sequence_id end)

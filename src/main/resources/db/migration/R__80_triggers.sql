@@ -87,3 +87,61 @@ create or replace trigger append_only before update or delete or truncate on ann
 
 create or replace trigger project_followed after insert on annals.project
 for each row execute function annals.follow_project();
+
+-- What a project has changes only where the project is.
+create or replace trigger require_here before insert or update or delete on annals.sequence
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.sequence_series
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.legal_hold
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.feed_horizon
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.archive
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.stream
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.alert
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.catalogue
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.catalogue_action
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.saved_view
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.look
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.writer_grant
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.merkle_log
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.merkle_epoch
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.merkle_witness
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.redaction
+  for each row execute function annals.require_here();
+
+create or replace trigger require_here before insert or update or delete on annals.projection_checkpoint
+  for each row execute function annals.require_here();
+
+create or replace trigger refuse_change_of_sealed before update on annals.project
+  for each row
+  when (old.placement = 'sealed' and (old.name, old.closed_at, old.retention_days, old.archive_required, old.limits)
+    is distinct from (new.name, new.closed_at, new.retention_days, new.archive_required, new.limits))
+  execute function annals.refuse_change_of_sealed();

@@ -104,10 +104,11 @@ create table annals.project (
   limits      jsonb       not null default '{}',
   -- Whether this database has the project: 'here'; 'arriving', which is written by a move alone; 'sealed', which accepts nothing while the
   -- last records leave; 'gone'. A move has a greater epoch than the one before. moved_to names the database that has the project; of a
-  -- sealed one, the database that will have it.
+  -- sealed one, the database that will have it. is_moving from the begin of a move to its end: nothing expires.
   placement        text   not null default 'here',
   placement_epoch  bigint not null default 0,
   moved_to         text,
+  is_moving        boolean not null default false,
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
   constraint project_name_length check (char_length(name) between 1 and 255),
@@ -803,6 +804,39 @@ create table annals.restored_archive (
 );
 -- The only one of its database.
 create unique index restored_archive_one_key on annals.restored_archive ((true));
+
+-- Moves of projects between databases, in home alone. Only functions write here.
+create table annals.move (
+  id            uuid         not null,
+  project_id    uuid         not null,
+  -- Names of databases.
+  source        text         not null,
+  target        text         not null,
+  epoch         bigint       not null,
+  -- copying, switched, done; or copying, cancelling, cancelled.
+  state         text         not null,
+  -- The end of the feed and its log when it was decided.
+  head          bigint,
+  log_size      bigint,
+  log_root      bytea,
+  -- Up to this sequence id.
+  copied        bigint       not null default 0,
+  last_error    varchar(1024),
+  leased_by     uuid,
+  leased_until  timestamptz,
+  started_at    timestamptz  not null default clock_timestamp(),
+  switched_at   timestamptz,
+  ended_at      timestamptz,
+  constraint move_pkey primary key (id),
+  constraint move_epoch_key unique (project_id, epoch),
+  constraint move_project_fkey foreign key (project_id) references annals.project (id),
+  constraint move_ends check (source <> target and source ~ '^[a-z][a-z0-9_-]{0,62}$' and target ~ '^[a-z][a-z0-9_-]{0,62}$'),
+  constraint move_state check (state in ('copying', 'switched', 'done', 'cancelling', 'cancelled')),
+  constraint move_switched check ((switched_at is not null) = (state in ('switched', 'done')) and (switched_at is null) = (head is null)),
+  constraint move_ended check ((ended_at is not null) = (state in ('done', 'cancelled'))),
+  constraint move_lease check ((leased_by is null) = (leased_until is null))
+);
+create unique index move_one_key on annals.move (project_id) where ended_at is null;
 
 -- --- Streams, alerts and verification ----------------------------------------------------------------------------------------
 

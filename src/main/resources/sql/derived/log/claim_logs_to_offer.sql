@@ -15,7 +15,7 @@ with part as materialized (
   limit :logs
 ), due as (
   select log.project_id from annals.merkle_log as log
-  where log.project_id in (select project_id from part)
+  where log.project_id in (select part.project_id from part join annals.project on project.id = part.project_id and placement = 'here')
     and log.halted is null
     and coalesce(log.offered_at < clock_timestamp() - make_interval(secs => :seconds::float8), true)
     and exists (

@@ -5,6 +5,6 @@
 --
 -- Rows: id uuid; awaits_archive boolean, whether records have expired that only wait for an archive.
 select id, annals.awaits_archive(id) as awaits_archive from annals.project
-where retention_days is not null and id > coalesce(:after::uuid, '00000000-0000-0000-0000-000000000000')
+where retention_days is not null and placement = 'here' and id > coalesce(:after::uuid, '00000000-0000-0000-0000-000000000000')
 order by id
 limit :projects

@@ -12,6 +12,7 @@ with due as materialized (
   select p.stream_id, p.project_id
   from annals.stream_progress as p
   join annals.stream as s on s.id = p.stream_id
+  join annals.project as feed on feed.id = p.project_id and feed.placement = 'here'
   where s.paused_at is null and s.stopped_at is null and s.project_id <> all (:full::uuid[])
     and (:only::uuid is null or s.id = :only)
     and p.leased_until is null

@@ -1,0 +1,315 @@
+package dev.annals.derived.move;
+
+import dev.annals.kernel.database.Sql;
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
+import org.postgresql.copy.CopyManager;
+import org.postgresql.copy.CopyOut;
+
+/** Copies a project from the source of a move to its target. Each part goes on where the target ends. */
+final class ProjectCopy {
+
+    private static final Sql BEGIN_MOVE = Sql.named("derived/move/begin_move");
+    private static final Sql ARRIVE_PROJECT = Sql.named("derived/move/arrive_project");
+    private static final Sql FEED_END = Sql.named("derived/move/feed_end");
+    private static final Sql READ_SEGMENTS = Sql.named("derived/move/read_segments");
+    private static final Sql TAKE_PLACES = Sql.named("derived/move/take_places");
+    private static final Sql READ_EVENTS = Sql.named("derived/move/read_events");
+    private static final Sql TAKE_EVENTS = Sql.named("derived/move/take_events");
+    private static final Sql COUNT_RECORDS = Sql.named("derived/move/count_records");
+    private static final Sql READ_TAKEN = Sql.named("derived/move/read_taken");
+    private static final Sql READ_REDACTIONS = Sql.named("derived/move/read_redactions");
+    private static final Sql TAKE_REDACTIONS = Sql.named("derived/move/take_redactions");
+    private static final Sql READ_TREE = Sql.named("derived/move/read_tree");
+    private static final Sql TAKE_TREE = Sql.named("derived/move/take_tree");
+    private static final Sql READ_STATE = Sql.named("derived/move/read_state");
+    private static final Sql TAKE_STATE = Sql.named("derived/move/take_state");
+
+    /** Records in one transaction of the target. */
+    private static final int CHUNK = 20_000;
+
+    private static final int REDACTIONS = 500;
+    /** 16 KiB of JSON each. */
+    private static final int TILES = 256;
+
+    private static final String APPEND = "project_id, id, shared_append_id, record_ids";
+    /** Without {@code redaction}, which comes with the redactions. */
+    private static final String RECORD = "project_id, id, placed_with, \"timestamp\", recorded_at, action, actor_type,"
+            + " actor_id, actor_name, subject_type, subject_id, subject_name, outcome, ip_address, message, metadata,"
+            + " number_sequence, number_value, recorded_by_token, recorded_by_role";
+
+    private final Connection source;
+    private final Connection target;
+    private final UUID projectId;
+    private final long epoch;
+    private final ProjectMove.Move move;
+    private @Nullable String project;
+
+    ProjectCopy(Connection source, Connection target, ProjectMove.Move move) {
+        this.source = source;
+        this.target = target;
+        this.move = move;
+        this.projectId = move.projectId();
+        this.epoch = move.epoch();
+    }
+
+    /**
+     * The ends of a feed and of its log.
+     *
+     * @param head the last sequence id
+     */
+    record End(long head, long logSize, String logRoot) {}
+
+    static End end(ResultSet row) throws SQLException {
+        return new End(row.getLong("head"), row.getLong("log_size"), row.getString("log_root"));
+    }
+
+    End end(Connection of) throws SQLException {
+        return Jdbc.one(FEED_END.bind("project_id", projectId), of, ProjectCopy::end);
+    }
+
+    void begin() throws SQLException {
+        project = Jdbc.text(
+                BEGIN_MOVE
+                        .bind("project_id", projectId)
+                        .bind("database", move.target())
+                        .bind("epoch", epoch),
+                source,
+                "project");
+    }
+
+    void arrive() throws SQLException {
+        Jdbc.run(
+                ARRIVE_PROJECT
+                        .bind("project", project)
+                        .bind("database", move.source())
+                        .bind("epoch", epoch),
+                target);
+    }
+
+    /**
+     * Copies the next part of the feed, and the redactions in it.
+     *
+     * @return where the target ends then
+     */
+    long copyNext() throws SQLException {
+        long copied = end(target).head();
+        long through = copyChunk(copied + 1);
+        if (through > copied) {
+            copied = through;
+        }
+        copyRedactions(copied);
+        return copied;
+    }
+
+    /** All from one snapshot of the source: an append without its place, or a place without it, would not arrive. */
+    private long copyChunk(long first) throws SQLException {
+        source.setAutoCommit(false);
+        target.setAutoCommit(false);
+        try {
+            Jdbc.execute(source, "set transaction isolation level repeatable read, read only");
+            long through = Jdbc.one(
+                    READ_SEGMENTS
+                            .bind("project_id", projectId)
+                            .bind("first", first)
+                            .bind("last", first + CHUNK - 1),
+                    source,
+                    this::take);
+            target.commit();
+            return through;
+        } finally {
+            target.rollback();
+            source.rollback();
+            target.setAutoCommit(true);
+            source.setAutoCommit(true);
+        }
+    }
+
+    /** Returns the end of the segments, or 0 without any. */
+    private long take(ResultSet segments) throws SQLException {
+        Array appendIds = segments.getArray("append_id");
+        if (appendIds == null) {
+            return 0;
+        }
+        Long[] firsts = (Long[]) segments.getArray("first_sequence_id").getArray();
+        Long[] lasts = (Long[]) segments.getArray("last_sequence_id").getArray();
+        Jdbc.run(
+                TAKE_PLACES
+                        .bind("project_id", projectId)
+                        .bind("epoch", epoch)
+                        .bind("append_id", appendIds.getArray())
+                        .bind("first", firsts)
+                        .bind("last", lasts)
+                        .bind("mark", segments.getArray("mark").getArray()),
+                target);
+        long from = Math.max(firsts[0], segments.getLong("horizon") + 1);
+        long through = lasts[lasts.length - 1];
+        stream(
+                "select a." + APPEND.replace(", ", ", a.") + " from annals.feed_segment s join annals.append a on"
+                        + " a.project_id = s.project_id and a.id = s.append_id where s.project_id = '" + projectId
+                        + "' and s.first_sequence_id between " + firsts[0] + " and " + firsts[firsts.length - 1],
+                "annals.append (" + APPEND + ")");
+        stream(
+                "select r." + RECORD.replace(", ", ", r.") + " from annals.places('" + projectId + "', " + from + ", "
+                        + through + ") p join annals.audit_record r on r.project_id = '" + projectId
+                        + "' and r.id = p.record_id where not annals.is_reserved(r.action::text) order by p.sequence_id",
+                "annals.audit_record (" + RECORD + ")");
+        takeEvents(from, through);
+        long arrived = Jdbc.number(
+                COUNT_RECORDS.bind("project_id", projectId).bind("first", from).bind("last", through),
+                target,
+                "records");
+        if (arrived != through - from + 1) {
+            throw new MoveException("of the records " + from + " to " + through + " of project " + projectId + ", "
+                    + arrived + " have arrived");
+        }
+        return through;
+    }
+
+    /** COPY takes no binds; the values are ids and numbers. */
+    private void stream(String query, String table) throws SQLException {
+        CopyManager from = source.unwrap(PGConnection.class).getCopyAPI();
+        CopyManager to = target.unwrap(PGConnection.class).getCopyAPI();
+        CopyOut out = from.copyOut("copy (" + query + ") to stdout (format binary)");
+        CopyIn in = to.copyIn("copy " + table + " from stdin (format binary)");
+        try {
+            for (byte[] data = out.readFromCopy(); data != null; data = out.readFromCopy()) {
+                in.writeToCopy(data, 0, data.length);
+            }
+            in.endCopy();
+        } finally {
+            if (in.isActive()) {
+                in.cancelCopy();
+            }
+            if (out.isActive()) {
+                out.cancelCopy();
+            }
+        }
+    }
+
+    /** No role may insert them. */
+    private void takeEvents(long from, long through) throws SQLException {
+        String records = Jdbc.text(
+                READ_EVENTS.bind("project_id", projectId).bind("first", from).bind("last", through), source, "records");
+        if (!records.equals("[]")) {
+            Jdbc.run(
+                    TAKE_EVENTS
+                            .bind("project_id", projectId)
+                            .bind("epoch", epoch)
+                            .bind("records", records),
+                    target);
+        }
+    }
+
+    /**
+     * How much a database has of the redactions and the tree.
+     *
+     * @param seed the last tile with a seed
+     * @param tiles the last tile of each level
+     */
+    private record Taken(long redactions, long seed, List<Long> tiles) {}
+
+    private Taken taken(Connection of) throws SQLException {
+        return Jdbc.one(
+                READ_TAKEN.bind("project_id", projectId),
+                of,
+                row -> new Taken(row.getLong("redactions"), row.getLong("seed"), List.of((Long[])
+                        row.getArray("tiles").getArray())));
+    }
+
+    private record Redactions(String redactions, long count, String seeds) {}
+
+    private void copyRedactions(long through) throws SQLException {
+        while (true) {
+            Taken taken = taken(target);
+            Redactions next = Jdbc.one(
+                    READ_REDACTIONS
+                            .bind("project_id", projectId)
+                            .bind("after", taken.redactions)
+                            .bind("through", through)
+                            .bind("seed", taken.seed)
+                            .bind("most", REDACTIONS),
+                    source,
+                    row -> new Redactions(row.getString("redactions"), row.getLong("count"), row.getString("seeds")));
+            if (next.count == 0) {
+                return;
+            }
+            target.setAutoCommit(false);
+            try {
+                Jdbc.run(
+                        TAKE_REDACTIONS
+                                .bind("project_id", projectId)
+                                .bind("epoch", epoch)
+                                .bind("redactions", next.redactions),
+                        target);
+                takeTree("[]", next.seeds);
+                target.commit();
+            } finally {
+                target.rollback();
+                target.setAutoCommit(true);
+            }
+        }
+    }
+
+    /** Copies what the tree has got since. */
+    void copyRest() throws SQLException {
+        for (int level = 0; level < 8; level++) {
+            long count;
+            do {
+                Taken taken = taken(target);
+                count = copyTree(level, taken.tiles.get(level), taken.seed);
+            } while (count > 0);
+        }
+    }
+
+    private long copyTree(int level, long tile, long seed) throws SQLException {
+        return Jdbc.one(
+                READ_TREE
+                        .bind("project_id", projectId)
+                        .bind("level", level)
+                        .bind("tile", tile)
+                        .bind("seed", seed)
+                        .bind("most", TILES),
+                source,
+                row -> {
+                    takeTree(row.getString("tiles"), row.getString("seeds"));
+                    return row.getLong("count");
+                });
+    }
+
+    private void takeTree(String tiles, String seeds) throws SQLException {
+        Jdbc.run(
+                TAKE_TREE
+                        .bind("project_id", projectId)
+                        .bind("epoch", epoch)
+                        .bind("tiles", tiles)
+                        .bind("seeds", seeds),
+                target);
+    }
+
+    void copyState() throws SQLException {
+        String state = Jdbc.text(READ_STATE.bind("project_id", projectId), source, "state");
+        Jdbc.run(TAKE_STATE.bind("project_id", projectId).bind("epoch", epoch).bind("state", state), target);
+    }
+
+    /** Requires that the target has what the source had when it was sealed. */
+    void requireEqual(End sealed) throws SQLException {
+        End arrived = end(target);
+        long redactions = taken(source).redactions - taken(target).redactions;
+        if (arrived.head != sealed.head
+                || arrived.logSize != sealed.logSize
+                || !arrived.logRoot.equals(sealed.logRoot)
+                || redactions != 0) {
+            throw new MoveException("the copy of project " + projectId + " ends at " + arrived.head + " with a log of "
+                    + arrived.logSize + ", and the source at " + sealed.head + " with a log of " + sealed.logSize + "; "
+                    + redactions + " redactions are missing");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+package dev.annals.derived.move;
+
+import dev.annals.kernel.database.Sql;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Carries one move to its end, from any state on. Blocks: do not call it on an event loop.
+ *
+ * <pre>
+ * step       database  from its commit on                                     if the mover ends here
+ * BEGUN      source    no record expires                                      resume, or cancel
+ * ARRIVING   target    accepts the next places of this move
+ * COPYING    target    has more of the feed, its redactions and its tree
+ * SEALED     source    accepts nothing                                        writers wait: resume, or cancel
+ * COPIED     target    has everything; ends and roots of both are equal
+ * SWITCHED   home      the target has the project                             resume
+ * LEFT       source    answers no reader
+ * OPENED     target    accepts records
+ * </pre>
+ *
+ * <p>The source leaves before the target opens, so no reader sees an old end of the feed after a newer one. If the source does
+ * not answer then, the target opens all the same, and the source leaves later.
+ */
+public final class ProjectMove {
+
+    /** A step of a move. The last three end a move: STAYED and DISCARDED one that was cancelled. */
+    public enum Step {
+        BEGUN,
+        ARRIVING,
+        COPYING,
+        SEALED,
+        COPIED,
+        SWITCHED,
+        LEFT,
+        OPENED,
+        STAYED,
+        DISCARDED,
+        ENDED
+    }
+
+    /** Is told of each step after its commit. */
+    public interface Progress {
+
+        /** The target has the feed up to {@code sequenceId}. */
+        void reached(Step step, long sequenceId);
+    }
+
+    /** Opens connections as the service's role. The move closes them. */
+    public interface Connections {
+
+        /** Opens a connection to the database with this name. */
+        Connection open(String database) throws SQLException;
+    }
+
+    /**
+     * A row of {@code annals.move}.
+     *
+     * @param source the name of a database, like {@code target}
+     */
+    record Move(UUID projectId, String source, String target, long epoch, String state) {}
+
+    private static final Sql LEASE_MOVE = Sql.named("derived/move/lease_move");
+    private static final Sql NOTE_MOVE = Sql.named("derived/move/note_move");
+    private static final Sql SWITCH_MOVE = Sql.named("derived/move/switch_move");
+    private static final Sql END_MOVE = Sql.named("derived/move/end_move");
+    private static final Sql SEAL_PROJECT = Sql.named("derived/move/seal_project");
+    private static final Sql LEAVE_PROJECT = Sql.named("derived/move/leave_project");
+    private static final Sql OPEN_PROJECT = Sql.named("derived/move/open_project");
+    private static final Sql STAY_HERE = Sql.named("derived/move/stay_here");
+    private static final Sql DISCARD_ARRIVAL = Sql.named("derived/move/discard_arrival");
+
+    private static final int LEASE_SECONDS = 30;
+    /** So many places are left to copy under the seal. */
+    private static final int NEAR = 200;
+
+    private static final int REMOVED_PLACES = 5_000;
+    /** An open transaction with a number of the project keeps the seal waiting, and the seal keeps writers waiting. */
+    private static final String SEAL_WAITS = "set lock_timeout = '250ms'";
+
+    private static final long SEAL_PAUSE_MILLIS = 250;
+    /** Lock timeout and deadlock. */
+    private static final Set<String> BUSY = Set.of("55P03", "40P01");
+
+    private final Connections connections;
+    private final String home;
+    private final UUID id;
+    private final UUID instance;
+    private final Progress progress;
+
+    /**
+     * A move that was begun.
+     *
+     * @param home the name of the database that has the move
+     * @param instance one carrier of moves at a time has this id
+     */
+    public ProjectMove(Connections connections, String home, UUID id, UUID instance, Progress progress) {
+        this.connections = connections;
+        this.home = home;
+        this.id = id;
+        this.instance = instance;
+        this.progress = progress;
+    }
+
+    /**
+     * Returns once the move is done or cancelled.
+     *
+     * @throws MoveException if the copy differs
+     * @throws SQLException if a database fails, or another instance carries the move; call this again to resume
+     */
+    public void run() throws SQLException {
+        try (Connection atHome = open(home)) {
+            boolean ended = false;
+            while (!ended) {
+                Move move = lease(atHome);
+                try {
+                    ended = step(atHome, move);
+                } catch (SQLException e) {
+                    Jdbc.run(NOTE_MOVE.bind("id", id).bind("copied", null).bind("error", e.getMessage()), atHome);
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /** Returns whether the move has ended. */
+    private boolean step(Connection atHome, Move move) throws SQLException {
+        switch (move.state()) {
+            case "copying" -> copy(atHome, move);
+            case "switched" -> finish(atHome, move);
+            case "cancelling" -> cancel(atHome, move);
+            default -> {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private Connection open(String database) throws SQLException {
+        Connection connection = connections.open(database);
+        connection.setAutoCommit(true);
+        return connection;
+    }
+
+    private Move lease(Connection atHome) throws SQLException {
+        return Jdbc.one(
+                LEASE_MOVE.bind("id", id).bind("instance", instance).bind("seconds", LEASE_SECONDS),
+                atHome,
+                row -> new Move(
+                        row.getObject("project_id", UUID.class),
+                        row.getString("source"),
+                        row.getString("target"),
+                        row.getLong("epoch"),
+                        row.getString("state")));
+    }
+
+    private boolean isStillCopying(Connection atHome, long copied) throws SQLException {
+        Jdbc.run(NOTE_MOVE.bind("id", id).bind("copied", copied).bind("error", null), atHome);
+        return lease(atHome).state().equals("copying");
+    }
+
+    private void copy(Connection atHome, Move move) throws SQLException {
+        try (Connection source = open(move.source());
+                Connection target = open(move.target())) {
+            ProjectCopy copy = new ProjectCopy(source, target, move);
+            copy.begin();
+            progress.reached(Step.BEGUN, 0);
+            discard(target, move.projectId(), move.epoch() - 1);
+            copy.arrive();
+            copy.copyState();
+            progress.reached(Step.ARRIVING, copy.end(target).head());
+            long copied;
+            do {
+                copied = copy.copyNext();
+                progress.reached(Step.COPYING, copied);
+                if (!isStillCopying(atHome, copied)) {
+                    return;
+                }
+            } while (copy.end(source).head() - copied > NEAR);
+            copy.copyRest();
+
+            ProjectCopy.End end = seal(atHome, source, move);
+            if (end == null) {
+                return;
+            }
+            progress.reached(Step.SEALED, copied);
+            while (copied < end.head()) {
+                copied = copy.copyNext();
+            }
+            copy.copyRest();
+            copy.copyState();
+            copy.requireEqual(end);
+            progress.reached(Step.COPIED, copied);
+            switchTo(atHome, end);
+            progress.reached(Step.SWITCHED, copied);
+        }
+    }
+
+    /** Null if the move was cancelled meanwhile. */
+    private ProjectCopy.@Nullable End seal(Connection atHome, Connection source, Move move) throws SQLException {
+        Jdbc.execute(source, SEAL_WAITS);
+        while (true) {
+            try {
+                ProjectCopy.End end = Jdbc.one(
+                        SEAL_PROJECT
+                                .bind("project_id", move.projectId())
+                                .bind("database", move.target())
+                                .bind("epoch", move.epoch()),
+                        source,
+                        ProjectCopy::end);
+                Jdbc.execute(source, "reset lock_timeout");
+                return end;
+            } catch (SQLException e) {
+                if (!BUSY.contains(String.valueOf(e.getSQLState()))) {
+                    throw e;
+                }
+            }
+            if (!lease(atHome).state().equals("copying")) {
+                return null;
+            }
+            pause();
+        }
+    }
+
+    private static void pause() throws SQLException {
+        try {
+            Thread.sleep(SEAL_PAUSE_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new MoveException("the mover is stopping");
+        }
+    }
+
+    private void switchTo(Connection atHome, ProjectCopy.End end) throws SQLException {
+        Jdbc.run(
+                SWITCH_MOVE
+                        .bind("id", id)
+                        .bind("home", home)
+                        .bind("head", end.head())
+                        .bind("log_size", end.logSize())
+                        .bind("log_root", end.logRoot()),
+                atHome);
+    }
+
+    private void finish(Connection atHome, Move move) throws SQLException {
+        SQLException failure = null;
+        try (Connection source = open(move.source())) {
+            change(LEAVE_PROJECT, source, move);
+            progress.reached(Step.LEFT, 0);
+        } catch (SQLException e) {
+            failure = e;
+        }
+        try (Connection target = open(move.target())) {
+            change(OPEN_PROJECT, target, move);
+            progress.reached(Step.OPENED, 0);
+        }
+        if (failure != null) {
+            throw failure;
+        }
+        end(atHome);
+    }
+
+    private void cancel(Connection atHome, Move move) throws SQLException {
+        try (Connection source = open(move.source())) {
+            change(STAY_HERE, source, move);
+            progress.reached(Step.STAYED, 0);
+        }
+        try (Connection target = open(move.target())) {
+            discard(target, move.projectId(), move.epoch());
+            progress.reached(Step.DISCARDED, 0);
+        }
+        end(atHome);
+    }
+
+    private void end(Connection atHome) throws SQLException {
+        Jdbc.run(END_MOVE.bind("id", id), atHome);
+        progress.reached(Step.ENDED, 0);
+    }
+
+    private static void change(Sql sql, Connection connection, Move move) throws SQLException {
+        Jdbc.run(sql.bind("project_id", move.projectId()).bind("epoch", move.epoch()), connection);
+    }
+
+    private static void discard(Connection target, UUID projectId, long epoch) throws SQLException {
+        long removed;
+        do {
+            removed = Jdbc.number(
+                    DISCARD_ARRIVAL
+                            .bind("project_id", projectId)
+                            .bind("epoch", epoch)
+                            .bind("most", REMOVED_PLACES),
+                    target,
+                    "removed");
+        } while (removed > 0);
+    }
+}

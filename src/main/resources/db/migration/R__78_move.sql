@@ -1,0 +1,735 @@
+-- Moves of a project from one database to another. annals.project.placement says what a database accepts, under the lock that each commit takes.
+--
+--   source    begin_move()  here, and nothing expires     seal_project()  sealed      leave_project()  gone, a copy stays
+--   target    arrive_project()  arriving     take_…()  the next places of this epoch, and what belongs to them     open_project()  here
+--   home      start_move()  copying     switch_move()  switched, or cancel_move()  cancelling; one row decides
+--
+-- A move has a greater epoch than the moves of its project before. Each function can be repeated, and refuses another epoch.
+
+-- Each table with rows of projects, and how it moves:
+--   feed        copied in chunks of the feed
+--   tree        copied, and once more as far as it has changed
+--   state       replaced under the seal. With a kind, its rows have events in the administration's feed
+--   derived     derived anew by the target
+--   home        stays in home
+--   stays       does not move
+create or replace function annals.moved_tables() returns table (number integer, name text, way text, kind text)
+language sql immutable
+as $$
+  values
+    (1, 'feed_segment', 'feed', null), (2, 'append', 'feed', null), (3, 'audit_record', 'feed', null), (4, 'redaction', 'feed', null),
+    (5, 'merkle_tile', 'tree', null), (6, 'merkle_seed', 'tree', null),
+    (10, 'writer_grant', 'state', 'writer'), (11, 'legal_hold', 'state', 'hold'), (12, 'feed_horizon', 'state', null),
+    (13, 'archive', 'state', 'archive'), (14, 'sequence', 'state', null), (15, 'sequence_series', 'state', null),
+    (16, 'stream', 'state', 'stream'), (17, 'stream_progress', 'state', null), (18, 'stream_dead_letter', 'state', null),
+    (19, 'alert', 'state', 'alert'), (20, 'catalogue', 'state', 'catalogue'), (21, 'catalogue_action', 'state', 'action'),
+    (22, 'saved_view', 'state', 'view'), (23, 'look', 'state', 'look'), (24, 'merkle_log', 'state', null),
+    (25, 'merkle_epoch', 'state', null), (26, 'merkle_witness', 'state', null),
+    (30, 'projection_checkpoint', 'derived', null), (31, 'daily_count', 'derived', null), (32, 'daily_total', 'derived', null),
+    (33, 'search_block', 'derived', null), (34, 'term', 'derived', null), (35, 'verification', 'derived', null),
+    (40, 'access_token', 'home', null), (41, 'identity_grant', 'home', null), (42, 'move', 'home', null),
+    (43, 'restored_archive', 'stays', null)
+$$;
+
+-- The condition by which a table's rows belong to the project $1. Streams of all projects belong to the database.
+create or replace function annals.of_project(table_name text) returns text
+language sql immutable
+return case
+  when table_name = 'sequence_series' then 'sequence_id in (select id from annals.sequence where project_id = $1)'
+  when table_name in ('stream_progress', 'stream_dead_letter')
+    then 'project_id = $1 and stream_id in (select id from annals.stream where project_id = $1)'
+  else 'project_id = $1' end;
+
+-- Refuses changes of what a project has in a database that does not have the project. The seal locks all rows, so that a change either is
+-- copied or sees the seal; and it waits for inserts, which lock the project.
+create or replace function annals.require_here() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  changed   record := new;
+  of        uuid;
+  project   annals.project;
+begin
+  if tg_op = 'DELETE' then
+    changed := old;
+  end if;
+  if tg_table_name = 'sequence_series' then
+    of := (select s.project_id from annals.sequence as s where s.id = changed.sequence_id);
+  else
+    of := changed.project_id;
+  end if;
+  if tg_op = 'INSERT' then
+    select * into project from annals.project as p where p.id = of for key share;
+  else
+    select * into project from annals.project as p where p.id = of;
+  end if;
+  if project.placement <> 'here' and current_setting('annals.moving_project', true) is distinct from of::text then
+    if tg_table_name = 'projection_checkpoint' and project.placement = 'arriving' then
+      -- The log is copied, because its seeds are random.
+      if changed.projection <> 'log' then
+        return changed;
+      end if;
+    end if;
+    perform annals.refuse_elsewhere(project);
+  end if;
+  return changed;
+end $$;
+
+create or replace function annals.refuse_change_of_sealed() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform annals.refuse_elsewhere(old);
+  return new;
+end $$;
+
+-- Permits what the triggers otherwise refuse until the transaction ends.
+create or replace function annals.lock_moving(project_id uuid, epoch bigint, placements text[]) returns annals.project
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project  annals.project;
+  setting  text;
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise feature_not_supported using message = 'projects move at the isolation level READ COMMITTED only';
+  end if;
+  select * into project from annals.project as p where p.id = project_id for update;
+  if project.id is null or project.placement <> all (placements) or project.placement_epoch <> epoch then
+    raise object_not_in_prerequisite_state using
+      message = format('project %s is %s in the epoch %s, and not %s in the epoch %s', project_id, project.placement,
+        project.placement_epoch, array_to_string(placements, ' or '), epoch),
+      constraint = 'project_placement_epoch', schema = 'annals', table = 'project';
+  end if;
+  setting := set_config('annals.moving_project', project_id::text, true);
+  return project;
+end $$;
+
+-- --- The source ------------------------------------------------------------------------------------------------------------
+
+-- The project stays here, and none of its records expire until the move ends.
+create or replace function annals.begin_move(project_id uuid, database text, epoch bigint) returns annals.project
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row annals.project := annals.lock_unreserved_project(project_id);
+  new_row annals.project;
+begin
+  if old_row.placement_epoch = epoch and (old_row.is_moving or old_row.placement in ('sealed', 'gone')) then
+    return old_row;
+  end if;
+  if annals.is_restored(project_id) then
+    raise object_not_in_prerequisite_state using message = format('project %s is a restored archive, which stays', project_id);
+  end if;
+  insert into annals.feed_horizon (project_id) values (project_id) on conflict do nothing;
+  perform annals.await_removal(project_id);
+  update annals.project as p set is_moving = true, placement_epoch = epoch
+  where p.id = project_id and p.placement = 'here' and p.placement_epoch < epoch returning * into new_row;
+  if not found then
+    raise object_not_in_prerequisite_state using
+      message = format('project %s is %s in the epoch %s', project_id, old_row.placement, old_row.placement_epoch),
+      constraint = 'project_placement_epoch', schema = 'annals', table = 'project';
+  end if;
+  perform annals.record_change('annals.project.move', old_row, new_row, null, null, jsonb_build_object('database', database));
+  return new_row;
+end $$;
+
+-- The last sequence id of a feed, and the size and root of its log.
+create or replace function annals.feed_end(project_id uuid, out head bigint, out log_size bigint, out log_root bytea)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+  select
+    coalesce((select s.last_sequence_id from annals.feed_segment as s where s.project_id = $1 order by s.first_sequence_id desc limit 1), 0),
+    coalesce((select l.size from annals.merkle_log as l where l.project_id = $1), 0),
+    annals.tree_root(coalesce((select l.frontier from annals.merkle_log as l where l.project_id = $1), ''))
+$$;
+
+-- From its commit on, nothing of the project changes here. It waits for the transactions that hold a row or the feed's lock: set lock_timeout.
+create or replace function annals.seal_project(
+  project_id uuid, database text, epoch bigint, out head bigint, out log_size bigint, out log_root bytea)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row annals.project;
+  new_row annals.project;
+  moved   record;
+begin
+  -- In the order of writers, who hold a sequence when they wait for the project.
+  for moved in select * from annals.moved_tables() where way in ('state', 'derived') and name <> 'verification' order by name <> 'sequence', number loop
+    if moved.name not in ('daily_count', 'daily_total', 'search_block', 'term') then
+      execute format('select from annals.%I where %s for update', moved.name, annals.of_project(moved.name)) using project_id;
+    end if;
+  end loop;
+  old_row := annals.lock_moving(project_id, epoch, '{here,sealed}');
+  if old_row.placement = 'here' then
+    if not old_row.is_moving then
+      raise object_not_in_prerequisite_state using
+        message = format('the move of project %s in the epoch %s was cancelled', project_id, epoch),
+        constraint = 'project_placement_epoch', schema = 'annals', table = 'project';
+    end if;
+    perform annals.rename_native_sequences(project_id, '', '_sealed');
+    -- Deliveries in progress end with an older epoch.
+    update annals.stream_progress as p set epoch = p.epoch + 1, leased_by = null, leased_until = null
+    where p.project_id = project_id and p.stream_id in (select s.id from annals.stream as s where s.project_id = project_id);
+    update annals.project as p set placement = 'sealed', moved_to = database where p.id = project_id returning * into new_row;
+    select * into head, log_size, log_root from annals.feed_end(project_id);
+    perform annals.record_change('annals.project.seal', old_row, new_row, null, null, jsonb_build_object(
+      'database', database, 'last_sequence_id', head,
+      'tree', jsonb_build_object('size', log_size, 'root', encode(log_root, 'base64'))));
+  else
+    select * into head, log_size, log_root from annals.feed_end(project_id);
+  end if;
+end $$;
+
+-- PostgreSQL's own sequences know no seal: under another name they are not drawn from.
+create or replace function annals.rename_native_sequences(project_id uuid, from_suffix text, to_suffix text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  native text;
+begin
+  for native in select annals.native_sequence_name(s.id) from annals.sequence as s where s.project_id = project_id loop
+    if to_regclass(native || from_suffix) is not null then
+      execute format('alter sequence %s rename to %I', native || from_suffix, split_part(native, '.', 2) || to_suffix);
+    end if;
+  end loop;
+end $$;
+
+-- The rows of a project that the target takes under the seal, by their tables; and its row.
+create or replace function annals.moved_state(project_id uuid) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+as $$
+#variable_conflict use_variable
+declare
+  state   jsonb := '{}';
+  moved   record;
+  found   jsonb;
+  native  jsonb := '[]';
+  value   record;
+begin
+  for moved in select * from annals.moved_tables() where way = 'state' loop
+    execute format('select coalesce(jsonb_agg(to_jsonb(r)), ''[]'') from annals.%I as r where %s', moved.name, annals.of_project(moved.name))
+    into found using project_id;
+    state := state || jsonb_build_object(moved.name, found);
+  end loop;
+  for moved in
+    select s.id, coalesce(to_regclass(annals.native_sequence_name(s.id) || '_sealed'), to_regclass(annals.native_sequence_name(s.id)))
+      as sequence
+    from annals.sequence as s where s.project_id = project_id
+  loop
+    if moved.sequence is not null then
+      execute format('select last_value, is_called from %s', moved.sequence) into value;
+      native := native || jsonb_build_object('id', moved.id, 'last_value', value.last_value, 'is_called', value.is_called);
+    end if;
+  end loop;
+  return state || jsonb_build_object('native', native, 'project', (select to_jsonb(p) from annals.project as p where p.id = project_id));
+end $$;
+
+-- The source no longer has the project, and keeps its copy.
+create or replace function annals.leave_project(project_id uuid, epoch bigint) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row annals.project := annals.lock_moving(project_id, epoch, '{sealed,gone}');
+  new_row annals.project;
+begin
+  if old_row.placement = 'sealed' then
+    update annals.project as p set placement = 'gone', is_moving = false where p.id = project_id returning * into new_row;
+    perform annals.record_change('annals.project.leave', old_row, new_row, null, null);
+  end if;
+end $$;
+
+-- The project stays here, sealed or not. A seal of this epoch comes too late.
+create or replace function annals.stay_here(project_id uuid, epoch bigint) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row annals.project := annals.lock_unreserved_project(project_id);
+  new_row annals.project;
+  setting text;
+begin
+  -- A move that was never begun here, or one that has stayed.
+  if old_row.placement_epoch < epoch then
+    update annals.project as p set placement_epoch = epoch where p.id = project_id and p.placement = 'here' returning * into new_row;
+  elsif old_row.placement_epoch = epoch and old_row.is_moving and old_row.placement in ('here', 'sealed') then
+    setting := set_config('annals.moving_project', project_id::text, true);
+    perform annals.rename_native_sequences(project_id, '_sealed', '');
+    update annals.project as p set placement = 'here', moved_to = null, is_moving = false where p.id = project_id returning * into new_row;
+  end if;
+  if new_row.id is not null then
+    perform annals.record_change('annals.project.stay', old_row, new_row, null, null);
+  end if;
+end $$;
+
+-- --- The target ------------------------------------------------------------------------------------------------------------
+
+-- Makes the project in the target. A copy that it left here must have been removed.
+create or replace function annals.arrive_project(project jsonb, database text, epoch bigint) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  given    annals.project := jsonb_populate_record(null::annals.project, project);
+  old_row  annals.project;
+  new_row  annals.project;
+begin
+  select * into old_row from annals.project as p where p.id = given.id for update;
+  if old_row.placement = 'arriving' and old_row.placement_epoch = epoch then
+    return;
+  elsif old_row.placement = 'here' and old_row.placement_epoch = epoch then
+    return;
+  elsif old_row.id is not null and (old_row.placement <> 'gone' or old_row.placement_epoch >= epoch) then
+    raise object_not_in_prerequisite_state using
+      message = format('project %s is %s here in the epoch %s', given.id, old_row.placement, old_row.placement_epoch),
+      constraint = 'project_placement_epoch', schema = 'annals', table = 'project';
+  elsif exists (select from annals.feed_segment as s where s.project_id = given.id) then
+    raise object_not_in_prerequisite_state using
+      message = format('this database keeps a copy of project %s', given.id),
+      constraint = 'project_copy', schema = 'annals', table = 'project',
+      hint = format('As the owner of the schema: select annals.remove_left(%L, 10000), until it returns 0.', given.id);
+  end if;
+  perform annals.free_name(given);
+  insert into annals.project as p (id, name, created_at, closed_at, retention_days, archive_required, limits, placement, placement_epoch, moved_to)
+  values (given.id, given.name, given.created_at, given.closed_at, given.retention_days, given.archive_required, given.limits, 'arriving', epoch, database)
+  on conflict on constraint project_pkey do update
+  set placement = 'arriving', placement_epoch = epoch, moved_to = database
+  returning * into new_row;
+  perform annals.record_change('annals.project.arrive', old_row, new_row, null, null);
+end $$;
+
+-- A project that has left may have another name since, and one that comes may have its old name.
+create or replace function annals.free_name(project annals.project) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  old_row annals.project;
+  new_row annals.project;
+begin
+  select * into old_row from annals.project as p where p.name = project.name and p.id <> project.id and p.placement = 'gone' for update;
+  if found then
+    update annals.project as p set name = p.id::text where p.id = old_row.id returning * into new_row;
+    perform annals.record_change('annals.project.rename', old_row, new_row, null, null);
+  end if;
+end $$;
+
+-- Takes the next places with their marks. The first place of a feed whose beginning has expired is its horizon.
+create or replace function annals.take_places(
+  project_id uuid, epoch bigint, append_id uuid[], first bigint[], last bigint[], mark integer[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project  annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
+  next     bigint;
+begin
+  select s.last_sequence_id + 1 into next from annals.feed_segment as s
+  where s.project_id = project_id order by s.first_sequence_id desc limit 1;
+  next := coalesce(next, greatest(annals.horizon(project_id), 1));
+  for i in 1 .. cardinality(first) loop
+    if first[i] <> next or last[i] < first[i] then
+      raise data_exception using
+        message = format('project %s goes on with the place %s, and not with %s', project_id, next, first[i]);
+    end if;
+    next := last[i] + 1;
+  end loop;
+  insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id, mark)
+  select project_id, a, f, l, m from unnest(append_id, first, last, mark) as t (a, f, l, m);
+end $$;
+
+-- Takes the schema's own records, which no role may insert otherwise.
+create or replace function annals.take_events(project_id uuid, epoch bigint, records jsonb) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project  annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
+  taken    bigint;
+begin
+  insert into annals.audit_record
+  select * from jsonb_populate_recordset(null::annals.audit_record, records) as r
+  where r.project_id = project_id and annals.is_reserved(r.action::text);
+  get diagnostics taken = row_count;
+  return taken;
+end $$;
+
+-- Takes the next redactions, in their order, each with what its record has since: {number, record_id, fields, event_id, redaction}. The record
+-- may have expired.
+create or replace function annals.take_redactions(project_id uuid, epoch bigint, redactions jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project  annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
+  taken    annals.redaction;
+  given    jsonb;
+begin
+  for given in select value from jsonb_array_elements(redactions) loop
+    taken := jsonb_populate_record(null::annals.redaction, given);
+    if taken.number <> coalesce((select max(r.number) from annals.redaction as r where r.project_id = project_id), 0) + 1 then
+      raise data_exception using message = format('redaction %s of project %s is not the next', taken.number, project_id);
+    end if;
+    insert into annals.redaction (project_id, number, record_id, fields, event_id)
+    values (project_id, taken.number, taken.record_id, taken.fields, taken.event_id);
+    update annals.audit_record as r set
+      actor_type   = case when 'actor.type'   = any (taken.fields) then null else r.actor_type end,
+      actor_id     = case when 'actor.id'     = any (taken.fields) then null else r.actor_id end,
+      actor_name   = case when 'actor.name'   = any (taken.fields) then null else r.actor_name end,
+      subject_type = case when 'subject.type' = any (taken.fields) then null else r.subject_type end,
+      subject_id   = case when 'subject.id'   = any (taken.fields) then null else r.subject_id end,
+      subject_name = case when 'subject.name' = any (taken.fields) then null else r.subject_name end,
+      outcome      = case when 'outcome'      = any (taken.fields) then null else r.outcome end,
+      ip_address   = case when 'ip_address'   = any (taken.fields) then null else r.ip_address end,
+      message      = case when 'message'      = any (taken.fields) then null else r.message end,
+      metadata     = case when 'metadata'     = any (taken.fields) then null else r.metadata end,
+      redaction    = given -> 'redaction'
+    where r.project_id = project_id and r.id = taken.record_id;
+  end loop;
+end $$;
+
+-- Takes tiles and seeds of the log. A seed changes with a redaction.
+create or replace function annals.take_tree(project_id uuid, epoch bigint, tiles jsonb, seeds jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
+begin
+  insert into annals.merkle_tile select * from jsonb_populate_recordset(null::annals.merkle_tile, tiles) as t
+  where t.project_id = project_id on conflict do nothing;
+  insert into annals.merkle_seed as s select * from jsonb_populate_recordset(null::annals.merkle_seed, seeds) as t
+  where t.project_id = project_id
+  on conflict on constraint merkle_seed_pkey do update set seed = excluded.seed where s.seed <> excluded.seed;
+end $$;
+
+-- The states of a table's rows as the administration's events have them, by their keys.
+create or replace function annals.moved_rows(project_id uuid, table_name text) returns jsonb
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  rows jsonb;
+begin
+  execute format('select coalesce(jsonb_object_agg(coalesce(j ->> ''id'', j ->> ''role_name'', j ->> ''name'', j ->> ''project_id''), annals.state(r)), ''{}'')
+    from annals.%I as r cross join lateral to_jsonb(r) as j where %s', table_name, annals.of_project(table_name)) into rows using project_id;
+  return rows;
+end $$;
+
+-- Leaves the events of the difference to the rows before.
+create or replace function annals.record_moved_rows(project_id uuid, table_name text, kind text, before jsonb) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  after   jsonb := annals.moved_rows(project_id, table_name);
+  either  jsonb;
+  key     text;
+begin
+  for key in select k from jsonb_object_keys(before || after) as k where before -> k is distinct from after -> k order by k loop
+    either := coalesce(after -> key, before -> key);
+    perform annals.record_event(format('annals.%s.%s', kind, case when after ? key then 'arrive' else 'leave' end),
+      replace(kind, 'writer', 'role'), coalesce(either ->> 'id', either ->> 'role_name', either ->> 'project_id'), either ->> 'name',
+      jsonb_build_object('before', before -> key, 'after', after -> key), null, null);
+  end loop;
+end $$;
+
+-- Replaces what moved_state() returned, and leaves an event for each row that has any.
+create or replace function annals.take_state(project_id uuid, epoch bigint, state jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+as $$
+#variable_conflict use_variable
+declare
+  old_row  annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
+  new_row  annals.project := jsonb_populate_record(null::annals.project, state -> 'project');
+  before   jsonb := '{}';
+  moved    record;
+  taken    bigint;
+begin
+  perform annals.free_name(new_row);
+  update annals.project as p set name = new_row.name, closed_at = new_row.closed_at, retention_days = new_row.retention_days,
+    archive_required = new_row.archive_required, limits = new_row.limits
+  where p.id = project_id and (p.name, p.closed_at, p.retention_days, p.archive_required, p.limits)
+    is distinct from (new_row.name, new_row.closed_at, new_row.retention_days, new_row.archive_required, new_row.limits)
+  returning * into new_row;
+  if found then
+    perform annals.record_change('annals.project.arrive', old_row, new_row, null, null);
+  end if;
+  for moved in select * from annals.moved_tables() where way = 'state' order by number desc loop
+    if moved.kind is not null then
+      before := before || jsonb_build_object(moved.name, annals.moved_rows(project_id, moved.name));
+    end if;
+    if moved.name = 'sequence' then
+      perform annals.drop_native_sequences(project_id);
+    end if;
+    if moved.name not in ('archive', 'feed_horizon') then
+      execute format('delete from annals.%I where %s', moved.name, annals.of_project(moved.name)) using project_id;
+    end if;
+  end loop;
+  for moved in select * from annals.moved_tables() where way = 'state' order by number loop
+    execute format('insert into annals.%I select * from jsonb_populate_recordset(null::annals.%I, $2) where %s on conflict do nothing',
+      moved.name, moved.name, annals.of_project(moved.name)) using project_id, state -> moved.name;
+    get diagnostics taken = row_count;
+    if taken <> jsonb_array_length(state -> moved.name) and moved.name not in ('archive', 'feed_horizon') then
+      raise data_exception using
+        message = format('%s of %s rows of annals.%s are of project %s, and new here', taken, jsonb_array_length(state -> moved.name),
+          moved.name, project_id);
+    end if;
+    if moved.kind is not null then
+      perform annals.record_moved_rows(project_id, moved.name, moved.kind, before -> moved.name);
+    end if;
+  end loop;
+  perform setval(to_regclass(annals.native_sequence_name((native ->> 'id')::uuid)), (native ->> 'last_value')::bigint, (native ->> 'is_called')::boolean)
+  from jsonb_array_elements(state -> 'native') as native;
+  insert into annals.projection_checkpoint as c (project_id, projection, sequence_id, generation, mark)
+  select project_id, p.name, l.size, p.generation, annals.projection_mark(p.name)
+  from annals.projection as p join annals.merkle_log as l on l.project_id = project_id where p.name = 'log'
+  on conflict on constraint projection_checkpoint_pkey do update set sequence_id = excluded.sequence_id;
+end $$;
+
+create or replace function annals.drop_native_sequences(project_id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  native text;
+begin
+  for native in
+    select annals.native_sequence_name(s.id) || suffix from annals.sequence as s, unnest(array['', '_sealed']) as suffix
+    where s.project_id = project_id
+  loop
+    if to_regclass(native) is not null then
+      execute format('drop sequence %s', native);
+    end if;
+  end loop;
+end $$;
+
+-- From its commit on, the target has the project. The database that signs its log is this one.
+create or replace function annals.open_project(project_id uuid, epoch bigint) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row annals.project := annals.lock_moving(project_id, epoch, '{arriving,here}');
+  new_row annals.project;
+  feed    record;
+begin
+  if old_row.placement = 'here' then
+    return;
+  end if;
+  update annals.merkle_log as l set incarnation = annals.incarnation() where l.project_id = project_id and l.incarnation is not null;
+  update annals.project as p set placement = 'here', moved_to = null where p.id = project_id returning * into new_row;
+  select * into feed from annals.feed_end(project_id);
+  perform annals.record_change('annals.project.open', old_row, new_row, null, null, jsonb_build_object(
+    'last_sequence_id', feed.head, 'tree', jsonb_build_object('size', feed.log_size, 'root', encode(feed.log_root, 'base64'))));
+end $$;
+
+-- The name of this database: see lock_log_to_sign.sql.
+create or replace function annals.incarnation() returns text
+language sql stable set search_path = pg_catalog, pg_temp
+as $$
+  select concat_ws('/',
+    (select system_identifier from pg_control_system()),
+    left(pg_walfile_name(pg_current_wal_lsn()), 8),
+    (select oid from pg_database where datname = current_database()))
+$$;
+
+-- --- Copies that are removed ---------------------------------------------------------------------------------------------
+
+-- Whether this transaction removes a copy of the project: the triggers permit it.
+create or replace function annals.is_removing(project_id uuid) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp
+as $$
+  select exists (select from annals.project as p
+    where p.id = $1 and p.placement in ('arriving', 'gone') and p.xmin = pg_current_xact_id()::xid)
+$$;
+
+-- Removes the newest places of a copy with their records; with the last ones, all that the database has of the project but its row. Returns
+-- how many places it has removed.
+create or replace function annals.remove_copy(project_id uuid, most integer) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  append_ids  uuid[];
+  record_ids  uuid[];
+  moved       record;
+  before      jsonb;
+begin
+  update annals.project as p set is_moving = false where p.id = project_id;
+  append_ids := array(select s.append_id from annals.feed_segment as s where s.project_id = project_id
+    order by s.first_sequence_id desc limit most);
+  record_ids := array(
+    select unnest(a.record_ids) from annals.append as a where a.project_id = project_id and a.id = any (append_ids)) || append_ids;
+  delete from annals.audit_record as r where r.project_id = project_id and r.id = any (record_ids);
+  delete from annals.feed_segment as s where s.project_id = project_id and s.append_id = any (append_ids);
+  delete from annals.append as a where a.project_id = project_id and a.id = any (append_ids);
+  if cardinality(append_ids) = 0 then
+    for moved in select * from annals.moved_tables() where way in ('feed', 'tree', 'state', 'derived') order by number desc loop
+      before := case when moved.kind is not null then annals.moved_rows(project_id, moved.name) end;
+      if moved.name = 'sequence' then
+        perform annals.drop_native_sequences(project_id);
+      end if;
+      execute format('delete from annals.%I where %s', moved.name, annals.of_project(moved.name)) using project_id;
+      if before is not null then
+        perform annals.record_moved_rows(project_id, moved.name, moved.kind, before);
+      end if;
+    end loop;
+  end if;
+  return cardinality(append_ids);
+end $$;
+
+-- Removes a copy that was left here, in steps, until it returns 0. Only the schema's owner may: no service removes records that were
+-- placed here.
+create or replace function annals.remove_left(project_id uuid, most integer) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project annals.project;
+begin
+  select * into project from annals.project as p where p.id = project_id;
+  project := annals.lock_moving(project_id, project.placement_epoch, '{gone}');
+  return annals.remove_copy(project_id, most);
+end $$;
+
+-- Removes what has arrived by a move up to this epoch that was cancelled, in steps, until it returns 0. The project is gone then.
+create or replace function annals.discard_arrival(project_id uuid, epoch bigint, most integer) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  old_row  annals.project;
+  new_row  annals.project;
+  removed  bigint;
+begin
+  select * into old_row from annals.project as p where p.id = project_id;
+  if old_row.placement is distinct from 'arriving' or old_row.placement_epoch > epoch then
+    return 0;
+  end if;
+  old_row := annals.lock_moving(project_id, old_row.placement_epoch, '{arriving}');
+  removed := annals.remove_copy(project_id, most);
+  if removed = 0 then
+    update annals.project as p set placement = 'gone' where p.id = project_id returning * into new_row;
+    perform annals.record_change('annals.project.leave', old_row, new_row, null, null);
+  end if;
+  return removed;
+end $$;
+
+-- --- Home ------------------------------------------------------------------------------------------------------------------
+
+-- Begins a move. home, source and target are names of databases. The row of the project in home says where it is.
+create or replace function annals.start_move(
+  id uuid, project_id uuid, home text, target text, actor_token uuid default null, address inet default inet_client_addr()) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project  annals.project;
+  made     annals.move;
+begin
+  perform annals.require_administrator(actor_token);
+  project := annals.lock_unreserved_project(project_id);
+  if exists (select from annals.move as m where m.project_id = project_id and m.ended_at is null) then
+    raise object_not_in_prerequisite_state using
+      message = format('project %s is moving already', project_id),
+      constraint = 'move_one', schema = 'annals', table = 'move';
+  end if;
+  insert into annals.move (id, project_id, source, target, epoch, state)
+  values (id, project_id, coalesce(project.moved_to, home), target,
+    1 + greatest(project.placement_epoch, (select max(m.epoch) from annals.move as m where m.project_id = project_id)), 'copying')
+  returning * into made;
+  perform annals.record_event('annals.move.start', 'move', id::text, project.name, to_jsonb(made), actor_token, address);
+end $$;
+
+-- Makes an instance the mover until the lease ends, unless the move has ended.
+create or replace function annals.lease_move(id uuid, instance uuid, seconds integer) returns annals.move
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  known annals.move;
+begin
+  update annals.move as m set leased_by = instance, leased_until = clock_timestamp() + make_interval(secs => seconds)
+  where m.id = id and m.ended_at is null and (m.leased_by = instance or coalesce(m.leased_until < clock_timestamp(), true))
+  returning * into known;
+  if not found then
+    select * into known from annals.move as m where m.id = id;
+    if known.ended_at is null then
+      raise object_in_use using message = format('there is no move %s, or another instance carries it until %s', id, known.leased_until);
+    end if;
+  end if;
+  return known;
+end $$;
+
+create or replace function annals.note_move(id uuid, copied bigint, error text) returns void
+language sql security definer set search_path = pg_catalog, pg_temp
+as $$
+  update annals.move as m set copied = coalesce($2, m.copied), last_error = left($3, 1024) where m.id = $1
+$$;
+
+-- Until the move is switched. Returns whether the move is cancelled.
+create or replace function annals.cancel_move(
+  id uuid, actor_token uuid default null, address inet default inet_client_addr()) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  known annals.move;
+begin
+  perform annals.require_administrator(actor_token);
+  update annals.move as m set state = 'cancelling' where m.id = id and m.state = 'copying' returning * into known;
+  if found then
+    perform annals.record_event('annals.move.cancel', 'move', id::text, null, to_jsonb(known), actor_token, address);
+  end if;
+  return exists (select from annals.move as m where m.id = id and m.state in ('cancelling', 'cancelled'));
+end $$;
+
+-- Decides the move, and where the project is: the only decision. Returns whether it is decided so.
+create or replace function annals.switch_move(id uuid, home text, head bigint, log_size bigint, log_root bytea) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  known    annals.move;
+  old_row  annals.project;
+  new_row  annals.project;
+begin
+  update annals.move as m set state = 'switched', head = head, log_size = log_size, log_root = log_root, switched_at = clock_timestamp()
+  where m.id = id and m.state = 'copying' returning * into known;
+  if found then
+    if known.source = home then
+      perform annals.leave_project(known.project_id, known.epoch);
+    elsif known.target = home then
+      perform annals.open_project(known.project_id, known.epoch);
+    else
+      select * into old_row from annals.project as p where p.id = known.project_id for update;
+      update annals.project as p set moved_to = known.target, placement_epoch = known.epoch
+      where p.id = known.project_id and p.placement = 'gone' and p.placement_epoch < known.epoch returning * into new_row;
+      if not found then
+        raise object_not_in_prerequisite_state using
+          message = format('project %s is %s in home, in the epoch %s', known.project_id, old_row.placement, old_row.placement_epoch);
+      end if;
+      perform annals.record_change('annals.project.leave', old_row, new_row, null, null);
+    end if;
+    perform annals.record_event('annals.move.switch', 'move', id::text, null, to_jsonb(known), null, null);
+  end if;
+  return exists (select from annals.move as m where m.id = id and m.state in ('switched', 'done'));
+end $$;
+
+create or replace function annals.end_move(id uuid) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  known annals.move;
+begin
+  update annals.move as m
+  set state = case m.state when 'switched' then 'done' else 'cancelled' end, ended_at = clock_timestamp(), leased_by = null, leased_until = null
+  where m.id = id and m.state in ('switched', 'cancelling') returning * into known;
+  if found then
+    perform annals.record_event('annals.move.end', 'move', id::text, null, to_jsonb(known), null, null);
+  end if;
+end $$;

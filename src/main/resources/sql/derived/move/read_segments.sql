@@ -1,0 +1,16 @@
+-- Reads the places that begin in a range of a feed.
+--
+-- :project_id  uuid
+-- :first       bigint
+-- :last        bigint
+--
+-- One row, with nulls if the range has no place: append_id uuid[], first_sequence_id bigint[], last_sequence_id bigint[], mark integer[];
+-- horizon bigint, up to which records have expired.
+select
+  array_agg(append_id order by first_sequence_id) as append_id,
+  array_agg(first_sequence_id order by first_sequence_id) as first_sequence_id,
+  array_agg(last_sequence_id order by first_sequence_id) as last_sequence_id,
+  array_agg(mark order by first_sequence_id) as mark,
+  annals.horizon(:project_id) as horizon
+from annals.feed_segment
+where project_id = :project_id and first_sequence_id between :first and :last

@@ -1,0 +1,8 @@
+-- Takes the schema's own records.
+--
+-- :project_id  uuid
+-- :epoch       bigint
+-- :records     text    a JSON array
+--
+-- One row: taken bigint.
+select annals.take_events(:project_id, :epoch, (:records::text)::jsonb) as taken

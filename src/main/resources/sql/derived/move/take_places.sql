@@ -1,0 +1,9 @@
+-- Takes the next places of a feed.
+--
+-- :project_id  uuid
+-- :epoch       bigint
+-- :append_id   uuid[]
+-- :first       bigint[]
+-- :last        bigint[]
+-- :mark        integer[]
+select annals.take_places(:project_id, :epoch, :append_id, :first, :last, :mark)

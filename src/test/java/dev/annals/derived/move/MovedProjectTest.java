@@ -1,0 +1,380 @@
+package dev.annals.derived.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.annals.BesideTheService;
+import dev.annals.SqlFixture;
+import dev.annals.derived.move.ProjectMove.Step;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A project moves between databases, and its feed goes on: nothing is lost, doubled, skipped or refused. */
+@BesideTheService
+@Timeout(180)
+class MovedProjectTest {
+
+    private static final String HOME = "main";
+    private static final int MOVES = Boolean.getBoolean("tests.long") ? 300 : 12;
+
+    private final Map<String, SqlFixture> databases = Map.of(
+            HOME,
+            SqlFixture.ofTheSchemaAlone(),
+            "east",
+            SqlFixture.ofTheSchemaAlone(),
+            "west",
+            SqlFixture.ofTheSchemaAlone());
+    private final SqlFixture home = databases.get(HOME);
+    private UUID project;
+
+    @BeforeEach
+    void makeProject() throws SQLException {
+        project = home.insertProject();
+    }
+
+    private Connection asService(String database) throws SQLException {
+        Connection connection = databases.get(database).database().connect();
+        SqlFixture.execute(connection, "set role annals_service");
+        return connection;
+    }
+
+    private UUID start(String target) throws SQLException {
+        UUID move = UUID.randomUUID();
+        home.run("select annals.start_move('%s', '%s', '%s', '%s')".formatted(move, project, HOME, target));
+        return move;
+    }
+
+    private ProjectMove mover(UUID move, ProjectMove.Progress progress) {
+        return new ProjectMove(this::asService, HOME, move, move, progress);
+    }
+
+    private void moveTo(String target) throws SQLException {
+        mover(start(target), (step, at) -> {}).run();
+    }
+
+    private String placement(String database) throws SQLException {
+        return databases
+                .get(database)
+                .text("select coalesce(max(placement || ' ' || coalesce(moved_to, '-')), 'unknown')"
+                        + " from annals.project where id = '" + project + "'");
+    }
+
+    /** As the owner. */
+    private void removeCopy(String database) throws SQLException {
+        while (databases.get(database).number("select 1") == 1) {
+            try (Connection owner = databases.get(database).connect()) {
+                long removed = SqlFixture.numbers(owner, "select annals.remove_left('" + project + "', 700)")
+                        .get(0);
+                owner.commit();
+                if (removed == 0) {
+                    return;
+                }
+            }
+        }
+    }
+
+    private static final class KilledException extends RuntimeException {
+        private static final long serialVersionUID = 1;
+    }
+
+    private static ProjectMove.Progress killedAt(Step killed) {
+        return (step, at) -> {
+            if (step == killed) {
+                throw new KilledException();
+            }
+        };
+    }
+
+    /** The rows of each table that moves, without what belongs to a database. */
+    private List<String> rows(String database) throws SQLException {
+        List<String> rows = new ArrayList<>();
+        SqlFixture sql = databases.get(database);
+        for (String table : sql.texts(
+                "select name from annals.moved_tables() where way <> 'derived' and way in ('feed', 'tree', 'state') order by number")) {
+            String of = sql.text("select replace(annals.of_project('" + table + "'), '$1', '''" + project + "''')");
+            rows.addAll(sql.texts(
+                    "select '" + table + " ' || (to_jsonb(r) - array['incarnation', 'epoch'])::text from annals."
+                            + table + " as r where " + of + " order by 1"));
+        }
+        return rows;
+    }
+
+    private void fill() throws SQLException {
+        home.insertAsWriter(project, "'a', 'm' || n", 300);
+        for (int i = 0; i < 20; i++) {
+            home.insertAsWriter(project, "'b', null", 1);
+        }
+        String id = "'" + project + "'";
+        home.run(
+                "insert into annals.sequence (id, project_id, name, kind, start, max_value, batch_size, low_water_mark, next_value) values"
+                        + " (gen_random_uuid(), " + id + ", 'numbers', 'SYNCHRONOUS', 1, 1000, 1, 0, 1),"
+                        + " (gen_random_uuid(), " + id + ", 'native', 'NATIVE', 1, 1000, 1, 0, 1),"
+                        + " (gen_random_uuid(), " + id + ", 'series', 'RECYCLED_SERIES', 1, 3000000, 1, 0, 1)",
+                "insert into annals.audit_record (project_id, action, number_sequence) select " + id
+                        + ", 'n', 'numbers' from generate_series(1, 5)",
+                "select annals.claim_series(id) from annals.sequence where name = 'series' and project_id = " + id,
+                "select nextval(annals.native_sequence_name(id)::regclass) from annals.sequence where name = 'native' and project_id = "
+                        + id,
+                "select annals.set_hold(" + id + ", gen_random_uuid(), 'actor 1', null, 'a reason')",
+                "select annals.set_alert(" + id + ", gen_random_uuid(), 'alert', 'action:a', 3, 60, true, 10, null)",
+                "select annals.grant_writer('annals_writer', " + id + ")",
+                "insert into annals.feed_horizon (project_id) values (" + id + ")",
+                "select annals.set_catalogue(" + id
+                        + ", 'mark', 'accept', '[{\"name\": \"a\", \"title\": \"A\"}]', true, 100, 100000, null, null)",
+                "select annals.set_view(" + id + ", gen_random_uuid(), 'view', '{}', null, null, 10, null, null)",
+                "select annals.set_look(" + id + ", 'Look', '#123456', null, '{}')",
+                "insert into annals.merkle_tile (project_id, level, tile, root, hashes) values (" + id
+                        + ", 0, 0, sha256('r'), decode(repeat('07', 8192), 'hex'))",
+                "insert into annals.merkle_seed (project_id, tile, seed) values (" + id + ", 0, sha256('s'))",
+                "insert into annals.merkle_log (project_id, size, frontier, signed_size, checkpoint, incarnation) values ("
+                        + id + ", 256, sha256('r'), 256, 'a note', annals.incarnation())");
+        redact("1");
+        redact("301");
+    }
+
+    /** The record at a place. */
+    private void redact(String place) throws SQLException {
+        home.run("select annals.redact('" + project
+                + "', id, array['message'], 'r', null, sha256('x'), gen_random_uuid(), null, null)"
+                + " from annals.feed where project_id = '" + project + "' and message is not null and sequence_id >= "
+                + place + " - 290 order by sequence_id limit 1");
+    }
+
+    @Test
+    void theTargetHasAllThatTheSourceHad() throws Exception {
+        fill();
+        List<String> before = rows(HOME);
+
+        moveTo("east");
+
+        assertThat(rows("east")).containsExactlyElementsOf(before);
+        assertThat(placement(HOME)).isEqualTo("gone east");
+        assertThat(placement("east")).isEqualTo("here -");
+        assertThat(databases.get("east").checkFeed(project)).isEqualTo(327);
+        for (String database : List.of(HOME, "east")) {
+            assertThat(databases.get(database).texts("select annals.administration_differences()"))
+                    .isEmpty();
+        }
+        SqlFixture east = databases.get("east");
+        assertThat(east.text("select incarnation = annals.incarnation() from annals.merkle_log where project_id = '"
+                        + project + "'"))
+                .isEqualTo("t");
+        east.run("insert into annals.audit_record (project_id, action, number_sequence) values ('" + project
+                + "', 'n', 'numbers')");
+        assertThat(east.text("select max(number_value) from annals.audit_record where project_id = '" + project + "'"))
+                .isEqualTo("6");
+        assertThat(
+                        east.text(
+                                "select nextval(annals.native_sequence_name(id)::regclass) from annals.sequence where name = 'native'"))
+                .isEqualTo("2");
+
+        removeCopy(HOME);
+        assertThat(rows(HOME)).isEmpty();
+        moveTo("west");
+        assertThat(placement(HOME)).isEqualTo("gone west");
+        moveTo(HOME);
+        assertThat(placement(HOME)).isEqualTo("here -");
+        assertThat(placement("west")).isEqualTo("gone main");
+        assertThat(home.checkFeed(project)).isEqualTo(328);
+        assertThat(home.texts("select annals.administration_differences()")).isEmpty();
+        assertThat(rows(HOME)).containsExactlyElementsOf(rows("west"));
+    }
+
+    @Test
+    void eachTableWithProjectsSaysHowItMoves() throws SQLException {
+        assertThat(home.texts("select name from annals.moved_tables() where name <> 'sequence_series' order by 1"))
+                .isEqualTo(home.texts(
+                        "select c.table_name from information_schema.columns as c join information_schema.tables as t"
+                                + " using (table_schema, table_name) where c.table_schema = 'annals' and c.column_name = 'project_id'"
+                                + " and t.table_type = 'BASE TABLE' order by 1"));
+    }
+
+    @Test
+    void nothingChangesAtTheSourceOnceItIsSealed() throws Exception {
+        fill();
+        UUID move = start("east");
+        assertThatThrownBy(() -> mover(move, killedAt(Step.SEALED)).run()).isInstanceOf(KilledException.class);
+        String of = " where project_id = '" + project + "'";
+        for (String change : List.of(
+                "update annals.sequence set next_value = next_value + 1" + of,
+                "update annals.sequence_series set next_value = next_value + 1",
+                "update annals.merkle_log set size = size" + of,
+                "update annals.alert set match_count = 0" + of,
+                "delete from annals.saved_view" + of,
+                "select annals.set_hold('" + project + "', gen_random_uuid(), 'actor 2', null, 'a reason')",
+                "select annals.set_look('" + project + "', 'Other', null, null, '{}')",
+                "select annals.rename_project('" + project + "', 'another name')",
+                "insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation) values ('"
+                        + project + "', 'log', 0, 1)",
+                "insert into annals.audit_record (project_id, action) values ('" + project + "', 'a')")) {
+            assertThatThrownBy(() -> home.run(change))
+                    .as(change)
+                    .isInstanceOfSatisfying(
+                            SQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("AN307"));
+        }
+        assertThatThrownBy(
+                        () -> home.run(
+                                "select nextval(annals.native_sequence_name(id)::regclass) from annals.sequence where name = 'native'"))
+                .isInstanceOfSatisfying(
+                        SQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("42P01"));
+        cancel(move);
+        mover(move, (step, at) -> {}).run();
+        assertThat(placement(HOME)).isEqualTo("here -");
+        assertThat(
+                        home.text(
+                                "select nextval(annals.native_sequence_name(id)::regclass) from annals.sequence where name = 'native'"))
+                .isEqualTo("2");
+        assertThat(rows("east")).isEmpty();
+        assertThat(databases.get("east").texts("select annals.administration_differences()"))
+                .isEmpty();
+    }
+
+    private boolean cancel(UUID move) throws SQLException {
+        try (Connection owner = home.connect()) {
+            boolean cancelled = SqlFixture.texts(owner, "select annals.cancel_move('" + move + "')")
+                    .get(0)
+                    .equals("t");
+            owner.commit();
+            return cancelled;
+        }
+    }
+
+    @Test
+    void nothingExpiresWhileAProjectMoves() throws Exception {
+        home.insertAsWriter(project, "'a', 'm'", 3);
+        String expired = "select coalesce(annals.expired_through('" + project + "', 10), -1)";
+        home.run(
+                "set local session_replication_role = replica",
+                "update annals.audit_record set recorded_at = '2001-01-01' where project_id = '" + project + "'");
+        home.run(
+                "select annals.set_retention('" + project + "', 1)",
+                "insert into annals.merkle_log (project_id, size, frontier) values ('" + project
+                        + "', 3, decode(repeat('00', 64), 'hex'))",
+                "insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation) values ('"
+                        + project + "', 'statistics', 3, 1)");
+        assertThat(home.number(expired)).isEqualTo(3);
+        UUID move = start("east");
+        assertThatThrownBy(() -> mover(move, killedAt(Step.BEGUN)).run()).isInstanceOf(KilledException.class);
+        assertThat(home.number(expired)).isEqualTo(-1);
+        cancel(move);
+        mover(move, (step, at) -> {}).run();
+        assertThat(home.number(expired)).isEqualTo(3);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"BEGUN", "ARRIVING", "COPYING", "SEALED", "COPIED", "SWITCHED", "LEFT", "OPENED", "ENDED"})
+    void aMoveGoesOnAfterItsMoverHasDied(Step step) throws Exception {
+        fill();
+        List<String> before = rows(HOME);
+        UUID move = start("east");
+        assertThatThrownBy(() -> mover(move, killedAt(step)).run()).isInstanceOf(KilledException.class);
+        if (step != Step.ENDED) {
+            assertThatThrownBy(
+                            () -> new ProjectMove(this::asService, HOME, move, UUID.randomUUID(), (s, at) -> {}).run())
+                    .as("another mover before the lease ends")
+                    .hasMessageContaining("another instance carries it");
+        }
+        mover(move, (s, at) -> {}).run();
+        assertThat(rows("east")).containsExactlyElementsOf(before);
+        assertThat(placement("east")).isEqualTo("here -");
+        assertThat(placement(HOME)).isEqualTo("gone east");
+        assertThat(home.text("select state from annals.move where id = '" + move + "'"))
+                .isEqualTo("done");
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"BEGUN", "ARRIVING", "COPYING", "SEALED", "COPIED", "SWITCHED"})
+    void aMoveIsCancelledUntilItIsSwitched(Step step) throws Exception {
+        fill();
+        List<String> before = rows(HOME);
+        UUID move = start("east");
+        boolean[] cancelled = {false};
+        mover(move, (reached, at) -> {
+                    if (reached == step) {
+                        try {
+                            cancelled[0] = cancel(move);
+                        } catch (SQLException e) {
+                            throw new IllegalStateException(e);
+                        }
+                    }
+                })
+                .run();
+        assertThat(cancelled[0]).isEqualTo(step != Step.SWITCHED);
+        assertThat(home.text("select state from annals.move where id = '" + move + "'"))
+                .isEqualTo(cancelled[0] ? "cancelled" : "done");
+        assertThat(placement(HOME)).isEqualTo(cancelled[0] ? "here -" : "gone east");
+        assertThat(rows(HOME)).containsExactlyElementsOf(before);
+        assertThat(rows("east")).isEqualTo(cancelled[0] ? List.of() : before);
+        if (cancelled[0]) {
+            moveTo("east");
+            assertThat(rows("east")).containsExactlyElementsOf(before);
+        }
+    }
+
+    @Test
+    void anOldMoverSealsAndBringsNothing() throws Exception {
+        home.insertAsWriter(project, "'a', 'm'", 30);
+        UUID move = start("east");
+        assertThatThrownBy(() -> mover(move, killedAt(Step.COPYING)).run()).isInstanceOf(KilledException.class);
+        cancel(move);
+        mover(move, (step, at) -> {}).run();
+        SqlFixture east = databases.get("east");
+        for (String late : List.of(
+                "select annals.seal_project('" + project + "', 'east', 1)",
+                "select annals.begin_move('" + project + "', 'east', 1)",
+                "select annals.leave_project('" + project + "', 1)")) {
+            assertThat(home.as("annals_service", late)).as(late).isEqualTo("55000");
+        }
+        UUID next = start("east");
+        assertThatThrownBy(() -> mover(next, killedAt(Step.ARRIVING)).run()).isInstanceOf(KilledException.class);
+        for (String late : List.of(
+                "select annals.seal_project('" + project + "', 'east', 1)",
+                "select annals.take_places('" + project + "', 1, array[gen_random_uuid()], '{1}', '{1}', '{1}')",
+                "select annals.open_project('" + project + "', 1)")) {
+            assertThat((late.contains("seal") ? home : east).as("annals_service", late))
+                    .as(late)
+                    .isEqualTo("55000");
+        }
+        assertThat(east.as(
+                        "annals_service",
+                        "select annals.take_places('" + project
+                                + "', 2, array[gen_random_uuid()], '{7}', '{7}', '{1}')"))
+                .as("not the next place")
+                .isEqualTo("22000");
+        mover(next, (step, at) -> {}).run();
+        assertThat(east.checkFeed(project)).isEqualTo(30);
+    }
+
+    @Test
+    void theServiceRemovesNoRecordsThatWerePlacedHere() throws Exception {
+        home.insertAsWriter(project, "'a', 'm'", 3);
+        String id = "'" + project + "'";
+        moveTo("east");
+        assertThat(home.as("annals_service", "select annals.remove_left(" + id + ", 100)"))
+                .isEqualTo("42501");
+        assertThat(home.as("annals_service", "select annals.discard_arrival(" + id + ", 9, 100)"))
+                .isEqualTo("done");
+        assertThat(home.as(
+                        "annals_service",
+                        "select annals.arrive_project((select to_jsonb(p) from annals.project as p where id = " + id
+                                + "), 'east', 9)"))
+                .isEqualTo("55000");
+        for (String table : List.of("audit_record", "append", "feed_segment")) {
+            assertThatThrownBy(() -> home.run("delete from annals." + table + " where project_id = " + id))
+                    .isInstanceOf(SQLException.class);
+        }
+        assertThat(home.checkFeed(project)).isEqualTo(3);
+        assertThatThrownBy(() -> databases.get("east").run("select annals.remove_left(" + id + ", 100)"))
+                .isInstanceOf(SQLException.class);
+        assertThat(databases.get("east").checkFeed(project)).isEqualTo(3);
+    }
+}

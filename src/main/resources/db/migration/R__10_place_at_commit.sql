@@ -118,6 +118,8 @@ begin
   end if;
   select id, number_value into few from inserted where num_nulls(number_sequence, number_value) = 1 limit 1;
   if found then
+    -- The sequence may be where the project is.
+    perform annals.arrived_with_place(of.project_id, null) from (select distinct project_id from inserted) as of;
     raise check_violation using
       message = format('record %s has the number %s of no sequence', few.id, few.number_value),
       constraint = 'audit_record_number', schema = 'annals', table = 'audit_record',

@@ -133,6 +133,8 @@ begin
       where project_id = record.project_id and number_sequence = record.number_sequence;
   end if;
   if not found or number > sequence.max_value then
+    -- The sequence may be where the project is.
+    perform annals.arrived_with_place(record.project_id, null);
     raise foreign_key_violation using
       message = format('project %s has no sequence %s of kind SYNCHRONOUS with a value left', record.project_id, record.number_sequence),
       constraint = 'audit_record_number', schema = 'annals', table = 'audit_record',

@@ -10,7 +10,7 @@
 --   feed        copied in chunks of the feed
 --   tree        copied, and once more as far as it has changed
 --   state       replaced under the seal. With a kind, its rows have events in the administration's feed
---   derived     derived anew by the target
+--   derived     derived anew by the target once it has the project: a redaction during the move corrects none of it
 --   home        stays in home
 --   stays       does not move
 create or replace function annals.moved_tables() returns table (number integer, name text, way text, kind text)
@@ -64,12 +64,6 @@ begin
     select * into project from annals.project as p where p.id = of;
   end if;
   if project.placement <> 'here' and current_setting('annals.moving_project', true) is distinct from of::text then
-    if tg_table_name = 'projection_checkpoint' and project.placement = 'arriving' then
-      -- The log is copied, because its seeds are random.
-      if changed.projection <> 'log' then
-        return changed;
-      end if;
-    end if;
     perform annals.refuse_elsewhere(project);
   end if;
   return changed;
@@ -546,8 +540,8 @@ as $$
     where p.id = $1 and p.placement in ('arriving', 'gone') and p.xmin = pg_current_xact_id()::xid)
 $$;
 
--- Removes the newest places of a copy with their records; with the last ones, all that the database has of the project but its row. Returns
--- how many places it has removed.
+-- Removes the newest places of a copy with their records; with the last ones, all that the database has of the project but its row and its
+-- writers. Returns how many places it has removed.
 create or replace function annals.remove_copy(project_id uuid, most integer) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -567,7 +561,10 @@ begin
   delete from annals.feed_segment as s where s.project_id = project_id and s.append_id = any (append_ids);
   delete from annals.append as a where a.project_id = project_id and a.id = any (append_ids);
   if cardinality(append_ids) = 0 then
-    for moved in select * from annals.moved_tables() where way in ('feed', 'tree', 'state', 'derived') order by number desc loop
+    -- Its writers stay: they are told where the project is.
+    for moved in
+      select * from annals.moved_tables() where way in ('feed', 'tree', 'state', 'derived') and name <> 'writer_grant' order by number desc
+    loop
       before := case when moved.kind is not null then annals.moved_rows(project_id, moved.name) end;
       if moved.name = 'sequence' then
         perform annals.drop_native_sequences(project_id);
@@ -702,9 +699,7 @@ begin
   if found then
     if known.source = home then
       perform annals.leave_project(known.project_id, known.epoch);
-    elsif known.target = home then
-      perform annals.open_project(known.project_id, known.epoch);
-    else
+    elsif known.target <> home then
       select * into old_row from annals.project as p where p.id = known.project_id for update;
       update annals.project as p set moved_to = known.target, placement_epoch = known.epoch
       where p.id = known.project_id and p.placement = 'gone' and p.placement_epoch < known.epoch returning * into new_row;

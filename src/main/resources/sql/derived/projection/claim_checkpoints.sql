@@ -12,7 +12,6 @@ select checkpoint.project_id, checkpoint.sequence_id, projection.generation,
   set_config('synchronous_commit', 'off', true) as synchronous_commit
 from annals.projection_checkpoint as checkpoint
 join annals.projection on projection.name = checkpoint.projection
-join annals.project on project.id = checkpoint.project_id
+join annals.project on project.id = checkpoint.project_id and project.placement = 'here'
 where checkpoint.project_id = any (:project_id::uuid[]) and checkpoint.projection = :projection
-  and (project.placement = 'here' or project.placement = 'arriving' and projection.name <> 'log')
 for update of checkpoint skip locked

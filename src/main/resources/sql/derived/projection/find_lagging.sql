@@ -23,7 +23,7 @@ looked_at as materialized (
 select projection.name as projection, looked_at.id as project_id, head.last_sequence_id - taken.sequence_id as lag,
   projection.step, head.last_sequence_id as head, looked_at.in_part
 from looked_at
-join annals.project as place on place.id = looked_at.id
+join annals.project as place on place.id = looked_at.id and place.placement = 'here'
 cross join lateral (
   select last_sequence_id from annals.feed_segment
   where project_id = looked_at.id order by first_sequence_id desc limit 1) as head
@@ -37,8 +37,6 @@ cross join lateral (
       or checkpoint.project_id is not null and checkpoint.mark is distinct from annals.projection_mark(projection.name) as outdated)
     as state) as taken
 where projection.name = any (:projections::text[])
-  -- The log of a project that arrives is copied.
-  and (place.placement = 'here' or place.placement = 'arriving' and projection.name <> 'log')
   and (head.last_sequence_id - taken.sequence_id >= projection.step or taken.outdated)
 union all
 select null,

@@ -209,7 +209,7 @@ final class ProjectCopy {
     }
 
     /**
-     * How much a database has of the redactions and the tree.
+     * The parts of the redactions and the tree that a database has.
      *
      * @param seed the last tile with a seed
      * @param tiles the last tile of each level

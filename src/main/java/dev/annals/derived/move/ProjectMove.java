@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * <p>The source leaves before the target opens, so no reader sees an old end of the feed after a newer one. If the source does
- * not answer then, the target opens all the same, and the source leaves later.
+ * not answer then, the target opens without it, and the source leaves later.
  */
 public final class ProjectMove {
 
@@ -74,7 +74,7 @@ public final class ProjectMove {
     private static final Sql DISCARD_ARRIVAL = Sql.named("derived/move/discard_arrival");
 
     private static final int LEASE_SECONDS = 30;
-    /** So many places are left to copy under the seal. */
+    /** Places left to copy under the seal, at most. */
     private static final int NEAR = 200;
 
     private static final int REMOVED_PLACES = 5_000;
@@ -119,10 +119,18 @@ public final class ProjectMove {
                 try {
                     ended = step(atHome, move);
                 } catch (SQLException e) {
-                    Jdbc.run(NOTE_MOVE.bind("id", id).bind("copied", null).bind("error", e.getMessage()), atHome);
+                    note(atHome, e);
                     throw e;
                 }
             }
+        }
+    }
+
+    private void note(Connection atHome, SQLException failure) {
+        try {
+            Jdbc.run(NOTE_MOVE.bind("id", id).bind("copied", null).bind("error", failure.getMessage()), atHome);
+        } catch (SQLException e) {
+            failure.addSuppressed(e);
         }
     }
 

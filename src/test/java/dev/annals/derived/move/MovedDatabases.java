@@ -1,0 +1,98 @@
+package dev.annals.derived.move;
+
+import dev.annals.SqlFixture;
+import dev.annals.derived.move.ProjectMove.Step;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Map;
+import java.util.UUID;
+
+/** Three databases between which projects move, and their moves. */
+final class MovedDatabases {
+
+    static final String HOME = "main";
+    /** The name of all connections but those of the fixture. */
+    static final String APPLICATION = "moved";
+
+    private final Map<String, SqlFixture> databases = Map.of(
+            HOME,
+            SqlFixture.ofTheSchemaAlone(),
+            "east",
+            SqlFixture.ofTheSchemaAlone(),
+            "west",
+            SqlFixture.ofTheSchemaAlone());
+
+    /** Ends a mover. */
+    static final class KilledException extends RuntimeException {
+        private static final long serialVersionUID = 1;
+    }
+
+    SqlFixture home() {
+        return of(HOME);
+    }
+
+    SqlFixture of(String database) {
+        return databases.get(database);
+    }
+
+    Connection connect(String database, String role) throws SQLException {
+        Connection connection = of(database).database().connect();
+        SqlFixture.execute(connection, "set role " + role);
+        SqlFixture.execute(connection, "set application_name = '" + APPLICATION + "'");
+        return connection;
+    }
+
+    UUID start(UUID project, String target) throws SQLException {
+        UUID move = UUID.randomUUID();
+        home().run("select annals.start_move('%s', '%s', '%s', '%s')".formatted(move, project, HOME, target));
+        return move;
+    }
+
+    /** All movers of a move have the same lease, so that a later one need not wait for its end. */
+    ProjectMove mover(UUID move, ProjectMove.Progress progress) {
+        return new ProjectMove(database -> connect(database, "annals_service"), HOME, move, move, progress);
+    }
+
+    void finish(UUID move) throws SQLException {
+        mover(move, (step, at) -> {}).run();
+    }
+
+    static ProjectMove.Progress killedAt(Step killed) {
+        return (step, at) -> {
+            if (step == killed) {
+                throw new KilledException();
+            }
+        };
+    }
+
+    boolean cancel(UUID move) throws SQLException {
+        try (Connection owner = home().connect()) {
+            boolean cancelled = SqlFixture.texts(owner, "select annals.cancel_move('" + move + "')")
+                    .get(0)
+                    .equals("t");
+            owner.commit();
+            return cancelled;
+        }
+    }
+
+    String state(UUID move) throws SQLException {
+        return home().text("select state from annals.move where id = '" + move + "'");
+    }
+
+    String placement(UUID project, String database) throws SQLException {
+        return of(database)
+                .text("select placement || ' ' || coalesce(moved_to, '-') from annals.project where id = '" + project
+                        + "'");
+    }
+
+    /** As the owner. */
+    void removeCopy(UUID project, String database) throws SQLException {
+        try (Connection owner = of(database).connect()) {
+            String remove = "select annals.remove_left('" + project + "', 700)";
+            while (SqlFixture.numbers(owner, remove).get(0) > 0) {
+                owner.commit();
+            }
+            owner.commit();
+        }
+    }
+}

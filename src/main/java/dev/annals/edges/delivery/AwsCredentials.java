@@ -2,6 +2,7 @@ package dev.annals.edges.delivery;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.annals.kernel.http.Timestamps;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -15,7 +16,6 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -264,14 +264,14 @@ public final class AwsCredentials implements S3Credentials {
                 || !(sessionToken.isEmpty() || LINE.matcher(sessionToken).matches())) {
             throw none(source + " has no usable " + access + " and " + secret + ".");
         }
-        try {
-            return Session.of(
-                    new Keys(accessKey, secretKey, sessionToken.isEmpty() ? null : sessionToken),
-                    expires == null ? null : OffsetDateTime.parse(expires).toInstant(),
-                    clock.instant());
-        } catch (DateTimeException e) {
+        OffsetDateTime ends = expires == null ? null : Timestamps.parse(expires);
+        if (expires != null && ends == null) {
             throw none(source + " has no usable " + end + ".");
         }
+        return Session.of(
+                new Keys(accessKey, secretKey, sessionToken.isEmpty() ? null : sessionToken),
+                ends == null ? null : ends.toInstant(),
+                clock.instant());
     }
 
     private Uni<Session> webIdentity(String file, @Nullable String role, @Nullable String name) {

@@ -259,14 +259,14 @@ class NoticeTest extends OneStream {
         };
     }
 
-    /** Records whose texts are markup of each receiver, with the most metadata, and with texts of the greatest length. */
+    /** Records whose texts are markup of each receiver, and which have more text than a notice; the first has the most metadata. */
     private void appendHostile(int count) throws Exception {
         String hostile = HOSTILE.replace("'", "''");
         log.run(
                 "insert into annals.audit_record (project_id, action, outcome, message, actor_id, actor_name, metadata, ip_address)"
                         + " select '" + project.id() + "', 'act ' || n || ' ' || left(repeat(t, 3), 240), 'denied',"
-                        + " repeat(t || chr(10) || chr(7), 200), left(repeat(t, 9), 1000), left(repeat(t, 9), 1000),"
-                        + " jsonb_build_object(left(t, 200), repeat(t, 600), 'n', n), '2001:db8::1'"
+                        + " repeat(t || chr(10) || chr(7), case n when 1 then 200 else 3 end), left(repeat(t, 9), 1000), left(repeat(t, 9), 1000),"
+                        + " jsonb_build_object(left(t, 200), repeat(t, case n when 1 then 400 else 2 end), 'n', n), '2001:db8::1'"
                         + " from generate_series(1, " + count + ") as n, (values ('" + hostile + "')) as x (t)");
     }
 
@@ -326,10 +326,10 @@ class NoticeTest extends OneStream {
 
     @Test
     void teamsGetsHostileRecordsAsCardsWithoutMarkdown() throws Exception {
-        appendHostile(9);
+        appendHostile(20);
         set("teams", Map.of()).then().statusCode(201);
         awaitLag(0);
-        assertThat(numbers()).isEqualTo(all(9));
+        assertThat(numbers()).isEqualTo(all(20));
         assertThat(texts(taken.get(0))).anyMatch(text -> text.startsWith("<!channel> <@U0001>"));
         behaviour = body -> new Says(401, "{\"error\":{\"code\":\"sig=teams-secret\"}}");
         append(1);

@@ -390,6 +390,13 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
         admin().delete(grants + "/" + grant).then().statusCode(204);
         admin().get(grants).then().statusCode(200).body("grants.revoked_at", hasSize(1));
         admin().get("/v1/identities").then().statusCode(200).body("identities", hasSize(0));
+        admin().get("/v1/databases").then().statusCode(200).body("databases.name", hasItem("main"));
+        admin().get("/v1/databases?limit=1").then().statusCode(400);
+        json(admin(), "{\"name\": \"elsewhere\", \"database\": \"west\"}")
+                .post("/v1/projects")
+                .then()
+                .statusCode(422)
+                .body("errors.detail", hasItem("It must be one of main."));
         admin().get("/v1/whoami/projects").then().statusCode(200).body("projects.name", hasItem("annals"));
         admin().post("/v1/projects/" + id + "/close").then().statusCode(200).body("closed_at", notNullValue());
         admin().get("/v1/projects/" + UUID.randomUUID()).then().statusCode(404);

@@ -59,7 +59,7 @@ public final class AwsCredentials implements S3Credentials {
     private static final String RELATIVE = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
     private static final String FULL = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
     private static final String CONTAINER = "http://169.254.170.2";
-    /** Of ECS and EKS; loopback and https are allowed, too. */
+    /** The addresses of ECS and EKS. Loopback and https are allowed, too. */
     private static final Set<String> CONTAINER_HOSTS = Set.of("169.254.170.2", "169.254.170.23", "fd00:ec2::23");
 
     private static final String INSTANCE = "/latest/meta-data/iam/security-credentials/";
@@ -103,7 +103,7 @@ public final class AwsCredentials implements S3Credentials {
         }
     }
 
-    /** Of this process; its HTTP client is closed with {@code vertx}. */
+    /** The identity of this process. Closing {@code vertx} closes the HTTP client. */
     public AwsCredentials(Vertx vertx) {
         this(
                 vertx,

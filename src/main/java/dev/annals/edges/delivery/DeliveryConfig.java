@@ -19,6 +19,9 @@ import java.util.Optional;
 @RegisterForReflection(fields = false)
 public interface DeliveryConfig {
 
+    /** A URL with at least one part of a path, and without parameters. */
+    String PLACE = "[a-z0-9+]+://[^/?#*\\s]+(/[^/?#*\\s]+)+(/\\*)?";
+
     /** Whether this instance delivers. Streams wait while no instance does. */
     @WithDefault("true")
     boolean enabled();
@@ -38,6 +41,24 @@ public interface DeliveryConfig {
     @Texts("[0-9a-f]{64}")
     @Secret
     Optional<String> key();
+
+    /**
+     * Sinks at which an admin's streams of all projects use the service's own identity: URLs without parameters; {@code /*} at the end adds all places below. Default: none.
+     *
+     * <p>It is the identity of S3 sinks without a secret (keys by the chain of AWS's SDKs), of Kafka with {@code tls=mutual}, and of PostgreSQL with {@code sslcertmode=require}. Write a comma in a URL as {@code \,}.
+     */
+    @Texts(PLACE)
+    Optional<List<String>> ownIdentity();
+
+    /** The same for streams of single projects, which any token with the scope {@code stream} makes. Default: none. */
+    @Texts(PLACE)
+    Optional<List<String>> ownIdentityOfProjects();
+
+    /** A PEM file with the service's client certificate and its issuers. */
+    Optional<Path> clientCertificateFile();
+
+    /** A PEM file with its private key: PKCS #8, unencrypted. */
+    Optional<Path> clientKeyFile();
 
     /**
      * After this time another instance takes over the streams of one that is gone.

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLEngine;
@@ -27,6 +28,7 @@ import org.apache.kafka.common.config.SaslConfigs;
 import org.apache.kafka.common.config.SslConfigs;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.security.auth.SslEngineFactory;
+import org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule;
 import org.apache.kafka.common.security.plain.PlainLoginModule;
 import org.apache.kafka.common.security.scram.ScramLoginModule;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -46,24 +48,41 @@ final class KafkaClients {
     private final KafkaUrl url;
     private final String login;
     private final Targets targets;
+    private final OwnIdentity identity;
+    private final HttpExchange http;
     private final int millis;
     private final int batchBytes;
     private final int memoryBytes;
     /** The hosts of the URL, by the address and port that the client gets. */
     private final Map<String, String> hosts = new ConcurrentHashMap<>();
 
+    /** Kafka's client shares a login between clients with the same text of it. */
+    private final String loginId = UUID.randomUUID().toString();
+
+    private volatile @Nullable KafkaToken token;
     private volatile @Nullable String refusal;
 
     /**
-     * @param login {@code user:password}; empty without one
+     * @param login {@code user:password}, or the id and secret of an OAuth client; empty without one
+     * @param http for tokens
      * @param limit for each request
      * @param batchBytes the most bytes sent at a time
      * @param memoryBytes the most bytes that wait
      */
-    KafkaClients(KafkaUrl url, String login, Targets targets, Duration limit, int batchBytes, int memoryBytes) {
+    KafkaClients(
+            KafkaUrl url,
+            String login,
+            Targets targets,
+            OwnIdentity identity,
+            HttpExchange http,
+            Duration limit,
+            int batchBytes,
+            int memoryBytes) {
         this.url = url;
         this.login = login;
         this.targets = targets;
+        this.identity = identity;
+        this.http = http;
         this.millis = (int) limit.toMillis();
         this.batchBytes = Math.min(batchBytes, MAX_BATCH_BYTES);
         this.memoryBytes = memoryBytes;
@@ -119,7 +138,15 @@ final class KafkaClients {
         if (url.mechanism() != null) {
             BoundedScram.install();
             settings.put(SaslConfigs.SASL_MECHANISM, url.mechanism());
-            settings.put(SaslConfigs.SASL_JAAS_CONFIG, jaas(url.mechanism(), login));
+            settings.put(SaslConfigs.SASL_JAAS_CONFIG, jaas());
+        }
+        if (url.tokenUrl() != null) {
+            if (token == null) {
+                token = KafkaToken.of(http, url.tokenUrl(), url.scope(), login)
+                        .await()
+                        .atMost(Duration.ofMillis(2L * millis));
+            }
+            settings.put(SaslConfigs.SASL_LOGIN_CALLBACK_HANDLER_CLASS, KafkaToken.Login.class);
         }
         return settings;
     }
@@ -129,6 +156,18 @@ final class KafkaClients {
             return url.tls() ? SecurityProtocol.SSL : SecurityProtocol.PLAINTEXT;
         }
         return url.tls() ? SecurityProtocol.SASL_SSL : SecurityProtocol.SASL_PLAINTEXT;
+    }
+
+    /** The token that {@link #settings} has asked for. */
+    KafkaToken token() {
+        return Objects.requireNonNull(token);
+    }
+
+    private String jaas() {
+        String mechanism = Objects.requireNonNull(url.mechanism());
+        return mechanism.equals(KafkaUrl.OAUTHBEARER)
+                ? OAuthBearerLoginModule.class.getName() + " required login=" + quoted(loginId) + ";"
+                : jaas(mechanism, login);
     }
 
     /** Within quotes, the client's parser treats only quotes and backslashes specially. */
@@ -182,7 +221,8 @@ final class KafkaClients {
             if (known == null) {
                 targets.requireAllAllowed(host);
             }
-            return new BoundedTls(TlsClients.engine(known == null ? host : known, port));
+            return new BoundedTls(TlsClients.engine(
+                    known == null ? host : known, port, url.showsCertificate() ? identity.certificate() : null));
         } catch (Targets.RefusedTargetException e) {
             refusal = SHOWN_HOST.matcher(host).matches()
                     ? e.getMessage()

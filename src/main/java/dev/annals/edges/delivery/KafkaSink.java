@@ -82,7 +82,14 @@ final class KafkaSink implements Sink {
     private boolean isClosed;
     private volatile boolean isRewound;
 
-    KafkaSink(NamedStream stream, String login, Targets targets, Vertx vertx, DeliveryConfig config) {
+    KafkaSink(
+            NamedStream stream,
+            String login,
+            Targets targets,
+            OwnIdentity identity,
+            HttpExchange http,
+            Vertx vertx,
+            DeliveryConfig config) {
         this.stream = stream;
         this.url = KafkaUrl.parse(stream.url());
         this.limit = config.timeout();
@@ -90,6 +97,8 @@ final class KafkaSink implements Sink {
                 url,
                 login,
                 targets,
+                identity,
+                http,
                 limit,
                 StreamScheduler.BATCH_BYTES,
                 2 * StreamScheduler.BATCH_BYTES + FeedQuery.LARGEST_RECORD);

@@ -1,6 +1,9 @@
 package dev.annals.edges.delivery;
 
 import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -13,22 +16,30 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The URL of a topic: {@code kafka://broker:9092,other:9092/topic}, with {@code ?sasl=…} for a login, and {@code ?tls=false} for brokers
- * without a certificate.
+ * The URL of a topic: {@code kafka://broker:9092,other:9092/topic}, with {@code ?sasl=…} for a login, {@code ?tls=false} for brokers
+ * without a certificate, and {@code ?tls=mutual} for those that ask for the service's.
  *
  * @param brokers unresolved; they name the others
  * @param mechanism of SASL, by its name in Kafka; null without a login
+ * @param tokenUrl gives the tokens of {@code sasl=oauthbearer}; null for other logins
+ * @param scope of these tokens; null for none
  */
 record KafkaUrl(
         List<InetSocketAddress> brokers,
         String topic,
         boolean tls,
-        @Nullable String mechanism) {
+        boolean showsCertificate,
+        @Nullable String mechanism,
+        @Nullable URI tokenUrl,
+        @Nullable String scope) {
 
     static final String FORM =
-            "It must be kafka://host:port,host:port/topic, optionally with sasl=plain, scram-sha-256 or"
-                    + " scram-sha-512, and tls=false.";
+            "It must be kafka://host:port,host:port/topic, optionally with tls=false or mutual, and sasl=plain, scram-sha-256,"
+                    + " scram-sha-512 or oauthbearer; the last needs token_url, which is https, and may have scope.";
 
+    static final String OAUTHBEARER = "OAUTHBEARER";
+    private static final String TOKEN_URL = "token_url";
+    private static final String SCOPE = "scope";
     private static final int DEFAULT_PORT = 9092;
     private static final int MAX_BROKERS = 16;
     private static final Pattern URL = Pattern.compile("kafka://([^/?#@]+)/([0-9A-Za-z._-]{1,249})(?:\\?([^#]*))?");
@@ -38,7 +49,10 @@ record KafkaUrl(
     private static final Map<String, String> MECHANISMS = Map.of(
             "plain", "PLAIN",
             "scram-sha-256", "SCRAM-SHA-256",
-            "scram-sha-512", "SCRAM-SHA-512");
+            "scram-sha-512", "SCRAM-SHA-512",
+            "oauthbearer", OAUTHBEARER);
+    private static final List<String> OPTIONS = List.of("tls", "sasl", TOKEN_URL, SCOPE);
+    private static final Pattern SCOPES = Pattern.compile("[ -!#-\\[\\]-~]{1,512}");
 
     /** @throws IllegalArgumentException if it is not such a URL */
     static KafkaUrl parse(String text) {
@@ -50,10 +64,34 @@ record KafkaUrl(
         String tls = options.getOrDefault("tls", "true");
         String sasl = options.get("sasl");
         String mechanism = sasl == null ? null : MECHANISMS.get(sasl.toLowerCase(Locale.ROOT));
-        if (!List.of("true", "false").contains(tls) || (sasl != null && mechanism == null)) {
+        if (!List.of("true", "false", "mutual").contains(tls) || (sasl != null && mechanism == null)) {
             throw new IllegalArgumentException(FORM);
         }
-        return new KafkaUrl(brokers(url.group(1)), url.group(2), tls.equals("true"), mechanism);
+        String scope = options.get(SCOPE);
+        if (scope != null
+                && !(OAUTHBEARER.equals(mechanism) && SCOPES.matcher(scope).matches())) {
+            throw new IllegalArgumentException(FORM);
+        }
+        return new KafkaUrl(
+                brokers(url.group(1)),
+                url.group(2),
+                !tls.equals("false"),
+                tls.equals("mutual"),
+                mechanism,
+                tokenUrl(options.get(TOKEN_URL), OAUTHBEARER.equals(mechanism)),
+                scope);
+    }
+
+    private static @Nullable URI tokenUrl(@Nullable String text, boolean isWanted) {
+        if (!isWanted && text == null) {
+            return null;
+        }
+        List<String> wrong = new ArrayList<>();
+        HttpExchange.check(text == null ? "" : text, (field, detail) -> wrong.add(detail));
+        if (text == null || !isWanted || !wrong.isEmpty()) {
+            throw new IllegalArgumentException(FORM);
+        }
+        return URI.create(text);
     }
 
     private static Map<String, String> options(@Nullable String query) {
@@ -61,13 +99,18 @@ record KafkaUrl(
         if (query != null) {
             for (String option : query.split("&", -1)) {
                 String name = option.substring(0, Math.max(0, option.indexOf('=')));
-                if (!List.of("tls", "sasl").contains(name)
-                        || options.put(name, option.substring(name.length() + 1)) != null) {
+                if (!OPTIONS.contains(name)
+                        || options.put(name, decoded(option.substring(name.length() + 1))) != null) {
                     throw new IllegalArgumentException(FORM);
                 }
             }
         }
         return options;
+    }
+
+    /** @throws IllegalArgumentException if it is not percent-encoded */
+    private static String decoded(String text) {
+        return URLDecoder.decode(text, StandardCharsets.UTF_8);
     }
 
     private static List<InetSocketAddress> brokers(String text) {
@@ -96,11 +139,17 @@ record KafkaUrl(
         if (secret != null && !login) {
             wrong.accept("secret", "It is a login, and needs sasl=… in the URL.");
         } else if (secret != null && !LOGIN.matcher(secret).matches()) {
-            wrong.accept("secret", "It must be user:password, in one line.");
+            wrong.accept(
+                    "secret", "It must be user:password, in one line; with oauthbearer the client's id and secret.");
         }
     }
 
     List<String> hosts() {
-        return brokers.stream().map(InetSocketAddress::getHostString).collect(Collectors.toList());
+        List<String> hosts =
+                brokers.stream().map(InetSocketAddress::getHostString).collect(Collectors.toList());
+        if (tokenUrl != null) {
+            hosts.add(HttpExchange.host(tokenUrl));
+        }
+        return hosts;
     }
 }

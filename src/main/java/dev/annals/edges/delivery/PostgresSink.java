@@ -11,7 +11,9 @@ import dev.annals.kernel.quarantine.RefusedAnswerException;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.KeyCertOptions;
 import io.vertx.core.net.SocketAddress;
+import io.vertx.core.net.TrustOptions;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.pgclient.PgConnectOptions;
 import io.vertx.pgclient.PgConnection;
@@ -21,7 +23,9 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
+import java.util.concurrent.Callable;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -38,6 +42,9 @@ final class PostgresSink implements Sink {
     private static final Sql FIND_SINK_CURSOR = Sql.named("edges/delivery/find_sink_cursor");
     private static final Sql ADD_TO_SINK = Sql.named("edges/delivery/add_to_sink");
     private static final String SSL_MODE = "sslmode";
+    /** libpq's way to require a client certificate. It is the only parameter then, and the server's certificate is checked. */
+    private static final String WITH_CERTIFICATE = "?sslcertmode=require";
+
     private static final Pattern STATE = Pattern.compile("[0-9A-Z]{5}");
     /** The default of sslmode, the only parameter that the URL may have. */
     private static final String VERIFIED = "verify-full";
@@ -46,34 +53,48 @@ final class PostgresSink implements Sink {
     private final DatabaseUrl url;
     private final String password;
     private final Targets targets;
+    private final OwnIdentity identity;
     private final Vertx vertx;
     private final Duration limit;
     private final AnswerDeadline deadline;
     private @Nullable SqlConnection connection;
     private boolean isClosed;
 
-    PostgresSink(NamedStream stream, String password, Targets targets, Vertx vertx, Duration limit) {
+    PostgresSink(
+            NamedStream stream, String password, Targets targets, OwnIdentity identity, Vertx vertx, Duration limit) {
         this.stream = stream;
-        this.url = DatabaseUrl.parse(stream.url());
+        this.url = parse(stream.url());
         this.password = password;
         this.targets = targets;
+        this.identity = identity;
         this.vertx = vertx;
         this.limit = limit;
         // The server ends a statement after the limit. If it does not answer either, this closes the connection.
         this.deadline = new AnswerDeadline(limit.multipliedBy(2), limit.multipliedBy(2), late -> {});
     }
 
+    private static DatabaseUrl parse(String url) {
+        int end = url.length() - (showsCertificate(url) ? WITH_CERTIFICATE.length() : 0);
+        return DatabaseUrl.parse(url.substring(0, end));
+    }
+
+    static boolean showsCertificate(String url) {
+        return url.indexOf('?') >= 0 && url.substring(url.indexOf('?')).equals(WITH_CERTIFICATE);
+    }
+
     static void check(String url, @Nullable String secret, BiConsumer<String, String> wrong) {
         try {
-            DatabaseUrl parsed = DatabaseUrl.parse(url);
+            DatabaseUrl parsed = parse(url);
             if (!parsed.password().isEmpty()) {
                 wrong.accept("url", "It must have no password, for it is shown: put that into secret.");
             } else if (parsed.servers().size() != 1
                     || parsed.parameters().keySet().stream().anyMatch(name -> !name.equals(SSL_MODE))) {
-                wrong.accept("url", "It must name one server, and no parameter but sslmode.");
+                wrong.accept("url", "It must name one server, and no parameter but sslmode or sslcertmode=require.");
             }
         } catch (IllegalArgumentException e) {
-            wrong.accept("url", "It must be postgresql://user@host:port/database, optionally with ?sslmode=require.");
+            wrong.accept(
+                    "url",
+                    "It must be postgresql://user@host:port/database, optionally with ?sslmode=require or ?sslcertmode=require.");
         }
         if (secret != null && secret.isEmpty()) {
             wrong.accept("secret", "It must not be empty: it is the password.");
@@ -81,13 +102,14 @@ final class PostgresSink implements Sink {
     }
 
     static String host(String url) {
-        String host = DatabaseUrl.parse(url).host();
+        String host = parse(url).host();
         return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
     }
 
     @Override
     public Uni<Cursor> begin(Cursor known) {
         return targets.resolve(host(stream.url()))
+                .chain(address -> blocking(() -> options(address)))
                 .chain(this::connect)
                 .chain(open -> MAKE_SINK_TABLES
                         .execute(open)
@@ -107,9 +129,14 @@ final class PostgresSink implements Sink {
                 .bind("cursor", known.toString());
     }
 
-    private Uni<SqlConnection> connect(InetAddress address) {
+    private <T> Uni<T> blocking(Callable<T> work) {
         return Uni.createFrom()
-                .emitter(emitter -> PgConnection.connect(vertx, options(address))
+                .completionStage(() -> vertx.executeBlocking(work, false).toCompletionStage());
+    }
+
+    private Uni<SqlConnection> connect(PgConnectOptions options) {
+        return Uni.createFrom()
+                .emitter(emitter -> PgConnection.connect(vertx, options)
                         .onSuccess(opened -> emitter.complete(adopt(opened)))
                         .onFailure(emitter::fail));
     }
@@ -126,8 +153,11 @@ final class PostgresSink implements Sink {
         return watched;
     }
 
-    private PgConnectOptions options(InetAddress address) {
-        String mode = url.parameters().getOrDefault(SSL_MODE, address.isLoopbackAddress() ? "prefer" : VERIFIED);
+    /** Blocks: the client certificate is read. */
+    private PgConnectOptions options(InetAddress address) throws GeneralSecurityException {
+        boolean showsCertificate = showsCertificate(stream.url());
+        boolean isNear = address.isLoopbackAddress() && !showsCertificate;
+        String mode = url.parameters().getOrDefault(SSL_MODE, isNear ? "prefer" : VERIFIED);
         PgConnectOptions options = new PinnedOptions(address);
         options.setHost(url.host())
                 .setPort(url.port())
@@ -138,6 +168,12 @@ final class PostgresSink implements Sink {
                 .setTrustAll(!mode.equals(VERIFIED))
                 .setHostnameVerificationAlgorithm(mode.equals(VERIFIED) ? "HTTPS" : "")
                 .setConnectTimeout((int) limit.toMillis());
+        if (mode.equals(VERIFIED)) {
+            options.setTrustOptions(TrustOptions.wrap(TlsClients.trusted()));
+        }
+        if (showsCertificate) {
+            options.setKeyCertOptions(KeyCertOptions.wrap(identity.certificate()));
+        }
         String millis = Long.toString(limit.toMillis());
         options.addProperty("application_name", "annals")
                 .addProperty("statement_timeout", millis)

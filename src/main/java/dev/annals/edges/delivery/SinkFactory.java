@@ -18,6 +18,7 @@ class SinkFactory {
     private final Targets targets;
     private final Targets publicTargets;
     private final SinkSecrets secrets;
+    private final OwnIdentity identity;
     private final DeliveryConfig config;
     private final Checkpoints checkpoints;
     private final Vertx vertx;
@@ -30,6 +31,7 @@ class SinkFactory {
     SinkFactory(
             Targets targets,
             SinkSecrets secrets,
+            OwnIdentity identity,
             DeliveryConfig config,
             Checkpoints checkpoints,
             Vertx vertx,
@@ -37,6 +39,7 @@ class SinkFactory {
         this.targets = targets;
         this.publicTargets = targets.onlyPublic();
         this.secrets = secrets;
+        this.identity = identity;
         this.config = config;
         this.checkpoints = checkpoints;
         this.vertx = vertx;
@@ -62,17 +65,29 @@ class SinkFactory {
      * The sink connects when it is used.
      *
      * @throws SinkSecrets.UnreadableSecretException if its secret cannot be decrypted
+     * @throws Targets.RefusedTargetException if it may not have the service's own identity
      */
     Sink open(NamedStream stream) {
+        boolean isOwn = stream.sinkType().usesOwnIdentity(stream.url(), stream.secret() != null);
+        if (isOwn) {
+            identity.require(stream.url(), stream.allProjects(), stream.onlyPublic());
+        }
         String secret = stream.secret() == null ? "" : secrets.decrypt(stream.ownerId(), stream.id(), stream.secret());
         Targets allowed = stream.onlyPublic() ? publicTargets : targets;
         HttpExchange exchange = stream.onlyPublic() ? publicHttp : http;
         return switch (stream.sinkType()) {
             case WEBHOOK -> new WebhookSink(stream, secret, exchange);
-            case POSTGRESQL -> new PostgresSink(stream, secret, allowed, loops.vertx(), config.timeout());
+            case POSTGRESQL -> new PostgresSink(stream, secret, allowed, identity, loops.vertx(), config.timeout());
             case OTLP -> new OtlpSink(stream, secret, exchange);
-            case KAFKA -> new KafkaSink(stream, secret, allowed, vertx, config);
-            case S3 -> new S3Sink(stream, S3Credentials.of(secret), exchange, checkpoints, vertx, config.timeout());
+            case KAFKA -> new KafkaSink(stream, secret, allowed, identity, exchange, vertx, config);
+            case S3 ->
+                new S3Sink(
+                        stream,
+                        isOwn ? identity.atAws() : S3Credentials.of(secret),
+                        exchange,
+                        checkpoints,
+                        vertx,
+                        config.timeout());
             case SYSLOG -> new SyslogSink(stream, allowed, syslogWorkers, config.timeout());
         };
     }

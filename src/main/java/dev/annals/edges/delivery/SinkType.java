@@ -71,9 +71,21 @@ enum SinkType {
      */
     boolean needsSecret(String url, boolean hadOne) {
         return switch (this) {
-            case WEBHOOK, S3 -> true;
+            case WEBHOOK -> true;
             case POSTGRESQL, OTLP, SYSLOG -> hadOne;
+            // Without one it has the service's own identity, where that is allowed.
+            case S3 -> false;
             case KAFKA -> KafkaUrl.parse(url).mechanism() != null;
+        };
+    }
+
+    /** Whether a sink uses the service's {@link OwnIdentity}. */
+    boolean usesOwnIdentity(String url, boolean hasSecret) {
+        return switch (this) {
+            case S3 -> !hasSecret;
+            case POSTGRESQL -> PostgresSink.showsCertificate(url);
+            case KAFKA -> KafkaUrl.parse(url).showsCertificate();
+            case WEBHOOK, OTLP, SYSLOG -> false;
         };
     }
 }

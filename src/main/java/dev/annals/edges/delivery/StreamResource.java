@@ -155,7 +155,7 @@ public class StreamResource {
         Sink sink;
         try {
             sink = scheduler.open(stream);
-        } catch (SinkSecrets.UnreadableSecretException e) {
+        } catch (SinkSecrets.UnreadableSecretException | Targets.RefusedTargetException e) {
             return Uni.createFrom().item(tested("failed", String.valueOf(e.getMessage()), null));
         }
         Cursor at = stream.progress().cursor();

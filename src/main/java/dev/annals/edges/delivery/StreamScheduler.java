@@ -271,7 +271,7 @@ final class StreamScheduler {
         failures.increment();
     }
 
-    /** @throws SinkSecrets.UnreadableSecretException as {@link SinkFactory#open} */
+    /** As {@link SinkFactory#open}. */
     Sink open(NamedStream stream) {
         return sinks.open(stream);
     }

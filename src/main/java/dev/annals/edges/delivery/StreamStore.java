@@ -65,6 +65,7 @@ class StreamStore {
     private final SequentialGuid guids;
     private final SinkSecrets secrets;
     private final Targets targets;
+    private final OwnIdentity identity;
     private final DeliveryConfig config;
     /** A slow name server occupies a thread for each look-up. */
     private final Bulkhead lookUps =
@@ -78,6 +79,7 @@ class StreamStore {
             SequentialGuid guids,
             SinkSecrets secrets,
             Targets targets,
+            OwnIdentity identity,
             DeliveryConfig config) {
         this.places = places;
         this.changes = new PerDatabase<>(
@@ -87,6 +89,7 @@ class StreamStore {
         this.guids = guids;
         this.secrets = secrets;
         this.targets = targets;
+        this.identity = identity;
         this.config = config;
     }
 
@@ -138,8 +141,8 @@ class StreamStore {
         return reachable(asked, caller.isLink() ? targets.onlyPublic() : targets)
                 .chain(() -> Uni.createFrom()
                         .deferred(() -> find(projectId, name, 1)
-                                .chain(found -> set(
-                                        projectId, name, asked, found.stream().findFirst(), actor)))
+                                .chain(found ->
+                                        set(caller, name, asked, found.stream().findFirst(), actor)))
                         .onFailure(StreamStore::isChangedMeanwhile)
                         .retry()
                         .atMost(CHANGED_MEANWHILE));
@@ -166,9 +169,11 @@ class StreamStore {
     }
 
     private Uni<Defined> set(
-            UUID projectId, String name, StreamRequest asked, Optional<NamedStream> there, Actor actor) {
+            Caller caller, String name, StreamRequest asked, Optional<NamedStream> there, Actor actor) {
+        UUID projectId = caller.projectId();
         UUID id = there.map(NamedStream::id).orElseGet(guids::next);
         byte[] secret = secret(projectId, id, asked, there.orElse(null));
+        requireIdentity(caller, asked, secret != null);
         return change(
                         projectId,
                         SET_STREAM
@@ -188,6 +193,17 @@ class StreamStore {
                         actor)
                 .chain(() -> find(projectId, name))
                 .map(stream -> new Defined(stream, there.isEmpty()));
+    }
+
+    private void requireIdentity(Caller caller, StreamRequest asked, boolean hasSecret) {
+        if (asked.sinkType().usesOwnIdentity(asked.url(), hasSecret)) {
+            try {
+                identity.require(asked.url(), asked.allProjects(), caller.isLink());
+            } catch (Targets.RefusedTargetException e) {
+                boolean isSecretMissing = !asked.sinkType().usesOwnIdentity(asked.url(), true);
+                throw invalid(isSecretMissing ? "/sink/secret" : "/sink/url", String.valueOf(e.getMessage()));
+            }
+        }
     }
 
     /** The encrypted secret. A request may leave it out only if the sink stays the same: a secret is never sent to another URL. */

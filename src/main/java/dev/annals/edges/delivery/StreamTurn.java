@@ -185,7 +185,7 @@ final class StreamTurn {
         Sink opened;
         try {
             opened = scheduler.open(stream);
-        } catch (SinkSecrets.UnreadableSecretException e) {
+        } catch (SinkSecrets.UnreadableSecretException | Targets.RefusedTargetException e) {
             return failed(new Sink.Outcome.Failed(String.valueOf(e.getMessage()), null), false);
         }
         sink = opened;

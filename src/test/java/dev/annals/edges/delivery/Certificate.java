@@ -16,7 +16,7 @@ import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 
-/** A new self-signed certificate for the name {@code localhost}. */
+/** A new self-signed certificate. */
 final class Certificate {
 
     private static final String PASSWORD = "changeit";
@@ -25,10 +25,16 @@ final class Certificate {
     private final Path directory;
     private final KeyStore keys = KeyStore.getInstance("PKCS12");
 
-    /** Makes one, with its files in {@code directory}. */
+    /** Makes one for {@code localhost}, with its files in {@code directory}. */
     Certificate(Path directory) throws GeneralSecurityException, IOException, InterruptedException {
+        this(directory, "localhost");
+    }
+
+    /** @param name the common name */
+    Certificate(Path directory, String name) throws GeneralSecurityException, IOException, InterruptedException {
         this.directory = directory.toAbsolutePath();
-        keytool("-genkeypair -keyalg RSA -keysize 2048 -dname CN=localhost -ext san=dns:localhost -keystore keys.p12");
+        keytool("-genkeypair -keyalg RSA -keysize 2048 -dname CN=" + name
+                + " -ext san=dns:localhost -keystore keys.p12");
         try (InputStream file = Files.newInputStream(this.directory.resolve("keys.p12"))) {
             keys.load(file, PASSWORD.toCharArray());
         }
@@ -37,7 +43,7 @@ final class Certificate {
         KeyStore trusted = KeyStore.getInstance("PKCS12");
         trusted.load(null, null);
         trusted.setCertificateEntry(ALIAS, keys.getCertificate(ALIAS));
-        try (OutputStream file = Files.newOutputStream(this.directory.resolve("trusted.p12"))) {
+        try (OutputStream file = Files.newOutputStream(trusted())) {
             trusted.store(file, PASSWORD.toCharArray());
         }
     }
@@ -68,6 +74,15 @@ final class Certificate {
         assertThat(keytool.waitFor()).as(output).isZero();
     }
 
+    /** Others trust it by this store. */
+    Path trusted() {
+        return directory.resolve("trusted.p12");
+    }
+
+    static String trustedPassword() {
+        return PASSWORD;
+    }
+
     Path pem() {
         return directory.resolve("certificate.pem");
     }
@@ -78,8 +93,7 @@ final class Certificate {
 
     /** The options with which a JVM trusts only this certificate. */
     String trusting() {
-        return "-Djavax.net.ssl.trustStore=" + directory.resolve("trusted.p12") + " -Djavax.net.ssl.trustStorePassword="
-                + PASSWORD;
+        return "-Djavax.net.ssl.trustStore=" + trusted() + " -Djavax.net.ssl.trustStorePassword=" + PASSWORD;
     }
 
     /** For a server that has it. */

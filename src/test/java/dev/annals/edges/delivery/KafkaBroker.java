@@ -60,6 +60,10 @@ public final class KafkaBroker implements AutoCloseable {
     final int port;
     final int loginPort;
     final int tlsPort;
+    /** Over TLS, for clients with the certificate of {@link #client}, which is their login. */
+    final int mutualPort;
+
+    final Certificate client;
     /** The address over TLS at which the broker names a forbidden address as its own. */
     final int lurePort;
 
@@ -80,11 +84,13 @@ public final class KafkaBroker implements AutoCloseable {
     public KafkaBroker(String... options) throws Exception {
         this.options = List.of(options);
         directory = Files.createTempDirectory("annals-kafka");
-        List<Integer> ports = freePorts(5);
+        List<Integer> ports = freePorts(6);
         port = ports.get(0);
         loginPort = ports.get(1);
         tlsPort = ports.get(2);
         lurePort = ports.get(3);
+        mutualPort = ports.get(5);
+        client = new Certificate(Files.createDirectory(directory.resolve("client")), USER);
         trap = new ServerSocket(0, 50, InetAddress.getByAddress(new byte[] {127, 0, 0, 2}));
         keytool(
                 "-genkeypair",
@@ -184,9 +190,13 @@ public final class KafkaBroker implements AutoCloseable {
                 "advertised.listeners="
                         + listeners(
                                 0, trap.getLocalPort(), trap.getInetAddress().getHostAddress()),
-                "listener.security.protocol.map=CONTROLLER:PLAINTEXT,OPEN:PLAINTEXT,LURE:SSL,LOGIN:SASL_PLAINTEXT,"
+                "listener.security.protocol.map=CONTROLLER:PLAINTEXT,OPEN:PLAINTEXT,LURE:SSL,MUTUAL:SSL,LOGIN:SASL_PLAINTEXT,"
                         + "SECURE:SASL_SSL",
-                "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512",
+                "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512,OAUTHBEARER",
+                "listener.name.mutual.ssl.client.auth=required",
+                "listener.name.mutual.ssl.truststore.location=" + client.trusted(),
+                "listener.name.mutual.ssl.truststore.password=" + Certificate.trustedPassword(),
+                "ssl.principal.mapping.rules=RULE:^CN=(.*)$/$1/",
                 "ssl.keystore.location=" + file("keys.p12"),
                 "ssl.keystore.password=" + STORE_PASSWORD,
                 "log.dirs=" + file("data"),
@@ -204,6 +214,10 @@ public final class KafkaBroker implements AutoCloseable {
             lines.add("listener.name." + listener
                     + ".scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule"
                     + " required;");
+            // Tokens without a signature, of any subject.
+            lines.add("listener.name." + listener
+                    + ".oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+                    + " required unsecuredLoginStringClaim_sub=\"broker\";");
         }
         return lines.stream().map(KafkaBroker::escaped).collect(Collectors.joining("\n"));
     }
@@ -216,7 +230,8 @@ public final class KafkaBroker implements AutoCloseable {
 
     private String listeners(int controller, int lure, String lureAddress) {
         return (controller == 0 ? "" : "CONTROLLER://127.0.0.1:" + controller + ",") + "OPEN://127.0.0.1:" + port
-                + ",LOGIN://127.0.0.1:" + loginPort + ",SECURE://127.0.0.1:" + tlsPort + ",LURE://" + lureAddress + ":"
+                + ",LOGIN://127.0.0.1:" + loginPort + ",SECURE://127.0.0.1:" + tlsPort + ",MUTUAL://127.0.0.1:"
+                + mutualPort + ",LURE://" + lureAddress + ":"
                 + lure;
     }
 

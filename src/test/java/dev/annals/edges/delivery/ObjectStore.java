@@ -45,6 +45,10 @@ public final class ObjectStore implements AutoCloseable {
         Await.until("the store listens", () -> Ports.isListening(port));
     }
 
+    int port() {
+        return port;
+    }
+
     /** With SIGKILL. */
     void kill() throws InterruptedException {
         process.destroyForcibly().waitFor();

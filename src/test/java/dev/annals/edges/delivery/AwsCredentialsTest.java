@@ -17,7 +17,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -29,7 +28,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 @BesideTheService
 class AwsCredentialsTest {
 
-    private static final Vertx VERTX = Vertx.vertx();
     private static final Keys STATIC = new Keys("AKIDSTATIC", "a-secret-key", null);
 
     @TempDir
@@ -37,6 +35,7 @@ class AwsCredentialsTest {
 
     private final Map<String, String> environment = new HashMap<>();
     private volatile Instant now = Instant.parse("2026-03-01T09:30:00Z");
+    private final Vertx vertx = Vertx.vertx();
     private AwsEndpoints aws;
 
     @BeforeEach
@@ -51,15 +50,11 @@ class AwsCredentialsTest {
     @AfterEach
     void stop() {
         aws.close();
-    }
-
-    @AfterAll
-    static void close() {
-        VERTX.close().toCompletionStage().toCompletableFuture().join();
+        vertx.close().toCompletionStage().toCompletableFuture().join();
     }
 
     private AwsCredentials credentials() {
-        return new AwsCredentials(VERTX, VERTX.createHttpClient(), environment, () -> now);
+        return new AwsCredentials(vertx, vertx.createHttpClient(), environment, () -> now);
     }
 
     private static Keys keys(AwsCredentials credentials) {

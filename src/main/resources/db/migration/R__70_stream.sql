@@ -9,6 +9,10 @@ language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 begin
+  -- The service has checked a caller of a member in home.
+  if annals.is_member() then
+    return;
+  end if;
   if annals.is_identity_id(actor_token) then
     perform from annals.identity_grant as granted
     where granted.project_id = project_id and granted.scopes && array['stream', 'admin'] and granted.revoked_at is null
@@ -32,11 +36,15 @@ begin
   end if;
 end $$;
 
--- Whether a token is of a viewer link. A link reaches public addresses alone, and knows only the streams that links made.
+-- Whether a token is of a viewer link. A link reaches public addresses alone, and knows only the streams that links made. A member has no
+-- tokens: there, each may be a link's.
 create or replace function annals.is_link(token_id uuid) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp
 as $$
-  select exists (select from annals.access_token as token where token.id = token_id and 'deliver' = any (token.scopes))
+  select case
+    when annals.is_member() then token_id is not null and not annals.is_identity_id(token_id)
+    else exists (select from annals.access_token as token where token.id = token_id and 'deliver' = any (token.scopes))
+  end
 $$;
 
 -- Every change of an existing stream calls this first.

@@ -13,7 +13,7 @@ import io.smallrye.config.WithDefault;
 public interface AppendConfig {
 
     /**
-     * Transactions that append at a time, each on a connection of its own.
+     * Transactions that append to a database at a time, each on a connection of its own.
      *
      * <p>Each appends to many projects. Records that arrive while all are in flight join the next transaction.
      */
@@ -22,7 +22,7 @@ public interface AppendConfig {
     @Max(64)
     int writers();
 
-    /** Bytes of JSON that may wait in all queues. A project's queue has at most 32 MiB. With a small heap {@code annals.memory.bytes} is the tighter limit. */
+    /** Bytes of JSON that may wait in all queues. Of several databases, each gets no more than it leaves free. A project's queue has at most 32 MiB. With a small heap {@code annals.memory.bytes} is the tighter limit. */
     @WithDefault("134217728")
     @Min(65_536)
     @Max(17_179_869_184L)

@@ -22,7 +22,7 @@ public interface FacetsConfig {
     @Max(10_000_000)
     int records();
 
-    /** Such requests at a time, each for another project and with up to two connections. */
+    /** Such requests to a database at a time, each for another project and with up to two connections. */
     @WithDefault("2")
     @Min(1)
     @Max(1_000)

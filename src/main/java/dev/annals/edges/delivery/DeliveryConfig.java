@@ -69,7 +69,7 @@ public interface DeliveryConfig {
     @Durations(min = "300ms", max = "10M")
     Duration lease();
 
-    /** Streams delivered at a time; half of them of one project. */
+    /** Streams of a database delivered at a time; half of them of one project. */
     @WithDefault("8")
     @Min(1)
     @Max(1_000)

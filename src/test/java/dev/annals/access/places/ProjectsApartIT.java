@@ -1,0 +1,282 @@
+package dev.annals.access.places;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpServer;
+import dev.annals.AuditLogFixture;
+import dev.annals.Await;
+import dev.annals.BreakablePath;
+import dev.annals.ServiceProcess;
+import dev.annals.SqlFixture;
+import dev.annals.tools.embedded.TestDatabase;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The packaged service with two databases. The way to the second one, east, can freeze. */
+@Timeout(180)
+class ProjectsApartIT {
+
+    private static final String ADMIN = "a-token-for-administration";
+    private static final String LOGS = AuditLogFixture.LOGS;
+    private static final HttpClient HTTP = HttpClient.newHttpClient();
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final long LIMIT_SECONDS = 60;
+
+    private static final List<String> OF_THE_PROJECT = List.of(
+            "annals.alert.set",
+            "annals.alert.raise",
+            "annals.export.start",
+            "annals.hold.set",
+            "annals.record.redact",
+            "annals.sequence.define",
+            "annals.stream.set");
+
+    private final SqlFixture home = SqlFixture.ofTheSchemaAlone();
+    private final SqlFixture east = SqlFixture.on(TestDatabase.createDatabase());
+    private BreakablePath path;
+    private ServiceProcess service;
+
+    private record Project(UUID id, String token) {}
+
+    private record Answer(int status, String text) {
+
+        JsonNode json() throws Exception {
+            return JSON.readTree(text);
+        }
+    }
+
+    @BeforeEach
+    void start() throws Exception {
+        path = new BreakablePath(east.database().port());
+        Map<String, String> settings = new HashMap<>();
+        settings.put("ANNALS_DATABASE_URL", home.database().withPassword());
+        settings.put("ANNALS_DATABASES", "main,east");
+        settings.put("ANNALS_DATABASES_EAST_URL", path.url(east.database()).withPassword());
+        settings.put("ANNALS_ADMIN_TOKEN", ADMIN);
+        settings.put("ANNALS_LOG_KEY", AuditLogFixture.LOG_KEY);
+        settings.put("ANNALS_STREAMS_KEY", AuditLogFixture.STREAMS_KEY);
+        settings.put("ANNALS_STREAMS_ALLOWED_HOSTS", "127.0.0.1");
+        service = ServiceProcess.start(settings).awaitListening();
+        Await.until(
+                "east is used",
+                () -> HTTP.send(
+                                HttpRequest.newBuilder(service.managementUri("/q/health"))
+                                        .build(),
+                                HttpResponse.BodyHandlers.ofString())
+                        .body()
+                        .contains("\"east\": \"reads and writes\""));
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        service.close();
+        path.close();
+    }
+
+    private CompletableFuture<Answer> send(String token, String method, String pathAndQuery, String body) {
+        URI uri = pathAndQuery.startsWith("http") ? URI.create(pathAndQuery) : service.uri(pathAndQuery);
+        HttpRequest request = HttpRequest.newBuilder(uri)
+                .header("Authorization", "Bearer " + token)
+                .header("Content-Type", "application/json")
+                .method(method, HttpRequest.BodyPublishers.ofString(body))
+                .build();
+        return HTTP.sendAsync(request, HttpResponse.BodyHandlers.ofString())
+                .thenApply(answer -> new Answer(answer.statusCode(), answer.body()));
+    }
+
+    private Answer done(int status, CompletableFuture<Answer> sent) throws Exception {
+        Answer answer = sent.get(LIMIT_SECONDS, TimeUnit.SECONDS);
+        assertThat(answer.status()).as(answer.text()).isEqualTo(status);
+        return answer;
+    }
+
+    private Project newProject(String database) throws Exception {
+        String body = "{\"name\": \"" + UUID.randomUUID().toString().replace('-', ' ') + "\", \"database\": \""
+                + database + "\"}";
+        UUID id = UUID.fromString(done(201, send(ADMIN, "POST", "/v1/projects", body))
+                .json()
+                .get("id")
+                .asText());
+        String scopes = "{\"scopes\": [\"read\", \"write\", \"sequence\", \"redact\", \"stream\"]}";
+        String token = done(201, send(ADMIN, "POST", "/v1/projects/" + id + "/tokens", scopes))
+                .json()
+                .get("token")
+                .asText();
+        return new Project(id, token);
+    }
+
+    private CompletableFuture<Answer> append(Project project, String action) {
+        return send(project.token(), "POST", LOGS, "{\"action\": \"" + action + "\", \"message\": \"m\"}");
+    }
+
+    private CompletableFuture<Answer> get(Project project, String pathAndQuery) {
+        return send(project.token(), "GET", pathAndQuery, "");
+    }
+
+    @Test
+    void allOfAProjectIsInItsDatabaseAndNothingOfItInAnother() throws Exception {
+        Project project = newProject("east");
+        String record = "";
+        for (String action : List.of("first", "second", "third")) {
+            record = done(201, append(project, action)).json().get("id").asText();
+        }
+        JsonNode page = done(200, get(project, LOGS + "?limit=10")).json();
+        assertThat(page.findValuesAsText("action")).containsExactly("first", "second", "third");
+
+        CompletableFuture<Answer> poll = get(project, page.get("poll_more").asText() + "&wait=60");
+        east.run("insert into annals.audit_record (project_id, action) values ('" + project.id() + "', 'fourth')");
+        assertThat(done(200, poll).json().findValuesAsText("action")).containsExactly("fourth");
+
+        Await.until(
+                "east's records are counted",
+                () -> east.number("select count(*) from annals.projection_checkpoint where projection = 'statistics'"
+                                + " and sequence_id = 4 and project_id = '" + project.id() + "'")
+                        == 1);
+        assertThat(done(200, get(project, LOGS + "?q=action:second")).json().findValuesAsText("action"))
+                .containsExactly("second");
+        done(200, get(project, LOGS + "/facets"));
+        done(200, get(project, LOGS + "/statistics?by=day"));
+        assertThat(done(200, get(project, LOGS + "/log/1/checkpoint")).text().lines())
+                .element(1)
+                .isEqualTo("4");
+        done(201, send(project.token(), "PUT", "/v1/sequences/numbers", "{\"kind\": \"BATCH\"}"));
+        done(200, send(project.token(), "POST", "/v1/sequences/numbers/values", ""));
+        done(
+                200,
+                send(
+                        project.token(),
+                        "POST",
+                        LOGS + "/" + record + "/redactions",
+                        "{\"fields\": [\"message\"], \"reason\": \"r\"}"));
+        assertThat(done(200, get(project, LOGS + "/export")).text()).contains("\"third\"");
+        done(201, send(ADMIN, "POST", "/v1/projects/" + project.id() + "/holds", "{\"reason\": \"r\"}"));
+        awaitAlert(project);
+        awaitStream(project);
+
+        assertThat(tablesWith(project, home)).containsExactly("access_token");
+        assertThat(tablesWith(project, east))
+                .contains(
+                        "alert",
+                        "audit_record",
+                        "feed_segment",
+                        "legal_hold",
+                        "merkle_log",
+                        "redaction",
+                        "sequence",
+                        "stream");
+        assertThat(actions(home)).doesNotContainAnyElementsOf(OF_THE_PROJECT);
+        assertThat(actions(east)).containsAll(OF_THE_PROJECT);
+    }
+
+    private void awaitAlert(Project project) throws Exception {
+        String alert = "{\"q\": \"action:alarm\", \"threshold\": 0, \"interval_seconds\": 60}";
+        done(201, send(project.token(), "PUT", "/v1/alerts/alarms", alert));
+        done(201, append(project, "alarm"));
+        Await.until("the alert is raised", () -> actions(east).contains("annals.alert.raise"));
+    }
+
+    private void awaitStream(Project project) throws Exception {
+        List<String> received = new CopyOnWriteArrayList<>();
+        HttpServer receiver = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        receiver.createContext("/", exchange -> {
+            received.add(new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
+            exchange.sendResponseHeaders(200, -1);
+            exchange.close();
+        });
+        receiver.start();
+        try {
+            String stream = "{\"sink\": {\"type\": \"webhook\", \"url\": \"http://127.0.0.1:"
+                    + receiver.getAddress().getPort()
+                    + "/\", \"secret\": \"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\"}}";
+            done(201, send(project.token(), "PUT", "/v1/streams/events", stream));
+            // The receiver has no public address, as the streams of a member's tokens need.
+            east.run("update annals.stream set only_public = false where project_id = '" + project.id() + "'");
+            Await.until("the stream delivers", () -> received.stream().anyMatch(body -> body.contains("\"alarm\"")));
+        } finally {
+            receiver.stop(0);
+        }
+    }
+
+    /** The tables that have rows of the project, besides its own. */
+    private static List<String> tablesWith(Project project, SqlFixture database) throws SQLException {
+        List<String> found = new ArrayList<>();
+        for (String table :
+                database.texts("select table_name from information_schema.columns join information_schema.tables"
+                        + " using (table_schema, table_name) where table_schema = 'annals' and column_name = 'project_id'"
+                        + " and table_type = 'BASE TABLE' order by table_name")) {
+            if (database.number("select count(*) from annals." + table + " where project_id = '" + project.id() + "'")
+                    > 0) {
+                found.add(table);
+            }
+        }
+        return found;
+    }
+
+    private static List<String> actions(SqlFixture database) throws SQLException {
+        return database.texts("select distinct action from annals.feed where project_id = annals.administration()");
+    }
+
+    @Test
+    void aDatabaseThatFreezesHoldsUpNothingOfAnother() throws Exception {
+        Project here = newProject("main");
+        Project there = newProject("east");
+        done(201, append(here, "before"));
+        done(201, append(there, "before"));
+        String more = done(200, get(here, LOGS)).json().get("poll_more").asText() + "&wait=60";
+        String moreThere = done(200, get(there, LOGS)).json().get("poll_more").asText() + "&wait=60";
+        CompletableFuture<Answer> waiting = get(here, more);
+        get(there, moreThere);
+
+        path.swallow();
+        // More than a database's pools have connections, and than read for waiting clients at a time.
+        List<CompletableFuture<Answer>> stuck = new ArrayList<>();
+        for (int i = 0; i < 60; i++) {
+            stuck.add(append(there, "stuck"));
+            stuck.add(get(there, LOGS));
+            stuck.add(get(there, LOGS + "?q=action:none" + i + "&wait=30"));
+            stuck.add(get(there, LOGS + "/facets?top=" + (1 + i)));
+        }
+        east.run("insert into annals.audit_record (project_id, action) values ('" + there.id() + "', 'unseen')");
+        home.run("insert into annals.audit_record (project_id, action) values ('" + here.id() + "', 'written')");
+        assertThat(done(200, waiting).json().findValuesAsText("action")).containsExactly("written");
+        for (int i = 0; i < 20; i++) {
+            done(201, append(here, "during"));
+            done(200, get(here, LOGS + "?limit=1"));
+            done(200, get(here, LOGS + "/facets"));
+        }
+        assertThat(done(200, get(here, LOGS + "?q=action:during&limit=50"))
+                        .json()
+                        .findValuesAsText("action"))
+                .hasSize(20);
+        assertThat(stuck).anyMatch(each -> !each.isDone());
+
+        path.heal();
+        path.cut();
+        Await.until(
+                "east is written to again",
+                () -> append(there, "after")
+                                .get(LIMIT_SECONDS, TimeUnit.SECONDS)
+                                .status()
+                        == 201);
+    }
+}

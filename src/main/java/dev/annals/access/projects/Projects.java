@@ -73,7 +73,7 @@ public class Projects {
     /** The longest wait for what a database says about its projects. */
     private static final Duration PATIENCE = Duration.ofSeconds(2);
 
-    /** Of home. */
+    /** The pool of home. */
     private final Pool pool;
 
     private final Databases databases;

@@ -104,7 +104,7 @@ final class Examination {
         return findings;
     }
 
-    /** What concerns one of several databases. */
+    /** The checks on the database alone, each with the name of the database. */
     List<Finding> ofMember(String name) throws SQLException {
         databaseTls();
         roles();

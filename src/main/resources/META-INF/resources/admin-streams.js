@@ -55,7 +55,7 @@ function fieldsOf(stream, isAdmin) {
 
 function bodyOf({name, 'sink/type': type, 'sink/url': url, 'sink/secret': secret, ...others}, stream) {
   const {q, ...filter} = stream?.filter ?? {};
-  return {sink: {type, url, secret}, ...filter, ...(stream && {all_projects: stream.all_projects}), ...others};
+  return {sink: {type, url, secret}, ...filter, ...(stream && {all_projects: stream.all_projects, archive: stream.archive}), ...others};
 }
 
 async function all({signal, caller}) {
@@ -164,7 +164,7 @@ async function one(name, page) {
     await done('The stream is changed.');
   };
   return [
-    facts(line(stream.sink.url), stream.all_projects && 'all projects', since('made', stream.created_at)),
+    facts(line(stream.sink.url), stream.all_projects && 'all projects', stream.archive && 'archive', since('made', stream.created_at)),
     state,
     ...operations(stream, page),
     make('h2', {}, 'Dead letters'),

@@ -7,6 +7,14 @@ language sql stable
 return coalesce(
   (select last_sequence_id from annals.archive where archive.project_id = $1 order by last_sequence_id desc limit 1), 0);
 
+-- The records of a project up to this one are in the store of a stream that is an archive, in archives, or have expired; 0: none.
+create or replace function annals.delivered_through(project_id uuid) returns bigint
+language sql stable
+return coalesce((
+  select max(p.archived_through) from annals.stream as s
+  join annals.stream_progress as p on p.stream_id = s.id
+  where s.archive and p.project_id = $1), 0);
+
 -- 0 if nothing was removed.
 create or replace function annals.horizon(project_id uuid) returns bigint
 language sql stable
@@ -135,7 +143,7 @@ begin
   -- (Null stays null: the loop ends at once.)
   if derived is not null and not unarchived
       and (select p.archive_required from annals.project as p where p.id = project_id) then
-    derived := least(derived, annals.archived_through(project_id));
+    derived := least(derived, greatest(annals.archived_through(project_id), annals.delivered_through(project_id)));
   end if;
   for segment in
     select s.last_sequence_id, (

@@ -68,7 +68,7 @@ end $$;
 -- Makes or redefines a stream. A stopped one continues, a paused one stays paused. A delivery in progress is no longer acknowledged.
 create or replace function annals.set_stream(
   project_id uuid, id uuid, name text, sink_type text, url text, secret bytea, format text, filter jsonb, on_refusal text,
-  max_refusals integer, all_projects boolean, cursor text, most integer, actor_token uuid default null,
+  max_refusals integer, all_projects boolean, archive boolean, cursor text, most integer, actor_token uuid default null,
   address inet default inet_client_addr()) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -98,9 +98,9 @@ begin
         constraint = 'stream_limit', schema = 'annals', table = 'stream';
     end if;
     insert into annals.stream (
-      id, project_id, name, all_projects, sink_type, url, only_public, secret, format, filter, on_refusal, max_refusals)
+      id, project_id, name, all_projects, archive, sink_type, url, only_public, secret, format, filter, on_refusal, max_refusals)
     values (
-      id, project_id, name, all_projects, sink_type, url, only_public, secret, format, filter, on_refusal, max_refusals)
+      id, project_id, name, all_projects, archive, sink_type, url, only_public, secret, format, filter, on_refusal, max_refusals)
     returning * into new_row;
     insert into annals.stream_progress (stream_id, project_id, cursor)
     select id, p.id, cursor from annals.project as p where all_projects or p.id = project_id;
@@ -120,14 +120,16 @@ begin
         constraint = 'stream_all_projects_kept', schema = 'annals', table = 'stream';
     end if;
     update annals.stream as s
-    set sink_type = sink_type, url = url, only_public = only_public, secret = secret, format = format, filter = filter,
+    set archive = archive, sink_type = sink_type, url = url, only_public = only_public, secret = secret, format = format, filter = filter,
       on_refusal = on_refusal, max_refusals = max_refusals, stopped_at = null, stop_reason = null
     where s.id = id returning * into new_row;
     if annals.state(old_row) = annals.state(new_row) then
       return;
     end if;
     update annals.stream_progress as p
-    set epoch = p.epoch + 1, leased_by = null, leased_until = null, failures = 0, refusals = 0, retry_at = '-infinity'
+    set epoch = p.epoch + 1, leased_by = null, leased_until = null, failures = 0, refusals = 0, retry_at = '-infinity',
+      -- Another store has none of the records yet.
+      archived_through = case when old_row.archive and new_row.archive and old_row.url = new_row.url then p.archived_through else 0 end
     where p.stream_id = id;
     delete from annals.stream_death as d where d.stream_id = id;
   end if;

@@ -847,6 +847,8 @@ create table annals.stream (
   name          varchar(128)   not null,
   -- Follows all projects, also later ones; otherwise its own. Never changes.
   all_projects  boolean        not null default false,
+  -- Records that its store has confirmed may be removed, as those of an archive.
+  archive       boolean        not null default false,
   sink_type     varchar(32)    not null,
   url           varchar(2048)  not null,
   -- Delivers to public addresses alone: a link defined it.
@@ -877,6 +879,9 @@ create table annals.stream (
   constraint stream_filter check (jsonb_typeof(filter) = 'object'),
   constraint stream_on_refusal check (on_refusal::text in ('stop', 'dead_letter')),
   constraint stream_max_refusals check (max_refusals between 1 and 100),
+  -- Only administrators change streams of all projects.
+  constraint stream_archive check (not archive
+    or all_projects and sink_type = 's3' and format = 'json' and filter = '{}' and on_refusal = 'stop' and not only_public),
   constraint stream_stopped check ((stopped_at is null) = (stop_reason is null))
 );
 
@@ -888,6 +893,8 @@ create table annals.stream_progress (
   -- A reader's cursor: the sequence id and its check value; 0 is the start.
   cursor         varchar(64)  not null,
   rewinds        integer      not null default 0,
+  -- All records up to this one are in the store of a stream that is an archive, in other archives, or have expired.
+  archived_through bigint     not null default 0,
   -- Grows with each lease and change of the stream. Writes with an older epoch are rejected.
   epoch          bigint       not null default 0,
   leased_by      uuid,
@@ -908,7 +915,7 @@ create table annals.stream_progress (
   constraint stream_progress_project_fkey foreign key (project_id) references annals.project (id),
   constraint stream_progress_cursor check (cursor ~ '^[0-9]{1,18}(-[0-9a-f]{8})?$'),
   constraint stream_progress_counts check (
-    rewinds >= 0 and failures >= 0 and refusals >= 0 and delivered >= 0 and dead_letters >= 0),
+    rewinds >= 0 and archived_through >= 0 and failures >= 0 and refusals >= 0 and delivered >= 0 and dead_letters >= 0),
   constraint stream_progress_lease check ((leased_by is null) = (leased_until is null))
 ) with (fillfactor = 50); -- room for the next version of a row on its own page
 

@@ -5,15 +5,15 @@
 -- :most        integer  the most rows
 --
 -- Rows ordered by name: the columns of annals.stream, with its project as owner_id, and of annals.stream_progress over all its feeds:
--- project_id and cursor of the owner's feed, the earliest retry_at, the newest of the other times and errors, the highest epoch, rewinds,
+-- project_id and cursor of the owner's feed, the earliest retry_at, the least archived_through, the newest of the other times and errors, the highest epoch, rewinds,
 -- failures and refusals, the sums of delivered and dead_letters; leased boolean, whether an instance delivers any of them now; lag
 -- bigint, the number of records after the cursors.
-select s.id, s.project_id as owner_id, s.name, s.all_projects, s.sink_type, s.url, s.only_public, s.secret, s.format,
+select s.id, s.project_id as owner_id, s.name, s.all_projects, s.archive, s.sink_type, s.url, s.only_public, s.secret, s.format,
   s.filter::text as filter, s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason, s.project_id, total.*
 from annals.stream as s
 cross join lateral (
   select max(p.cursor) filter (where p.project_id = s.project_id) as cursor,
-    max(p.rewinds) as rewinds, max(p.epoch) as epoch, max(p.failures) as failures, max(p.refusals) as refusals,
+    max(p.rewinds) as rewinds, min(p.archived_through) as archived_through, max(p.epoch) as epoch, max(p.failures) as failures, max(p.refusals) as refusals,
     min(p.retry_at) filter (where p.retry_at > '-infinity' and p.failures > 0) as retry_at,
     (array_agg(p.last_error order by p.failed_at desc nulls last))[1] as last_error,
     max(p.failed_at) as failed_at, max(p.delivered_at) as delivered_at,

@@ -11,9 +11,10 @@
 -- :on_refusal    text
 -- :max_refusals  integer
 -- :all_projects  boolean
+-- :archive       boolean
 -- :cursor        text     the first cursor of a new stream
 -- :most          integer  the most streams of the project
 -- :actor_token   uuid
 -- :address       text     of the caller
 select annals.set_stream(:project_id, :id, :name, :sink_type, :url, :secret, :format, (:filter::text)::jsonb, :on_refusal,
-  :max_refusals, :all_projects, :cursor, :most, :actor_token, (:address::text)::inet)
+  :max_refusals, :all_projects, :archive, :cursor, :most, :actor_token, (:address::text)::inet)

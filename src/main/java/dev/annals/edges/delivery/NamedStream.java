@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * A stream, with its progress in one feed or in all feeds that it follows.
  *
  * @param projectId the project of the feed; the owner for a stream as a whole
+ * @param archive whether records that its store has confirmed may be removed, as those of an archive
  * @param url without a secret
  * @param onlyPublic whether it may deliver to public addresses alone, because a link defined it
  * @param secret encrypted; null if the sink has none
@@ -26,6 +27,7 @@ record NamedStream(
         UUID projectId,
         String name,
         boolean allProjects,
+        boolean archive,
         SinkType sinkType,
         String url,
         boolean onlyPublic,
@@ -46,7 +48,8 @@ record NamedStream(
     /**
      * The progress of a stream.
      *
-     * @param rewinds how often a request has set the cursor
+     * @param rewinds how often a request has set the cursor, or an archive has begun again
+     * @param archivedThrough the records up to this sequence id count as archived; the least of all feeds
      * @param epoch of the newest lease
      * @param failures since the last success
      * @param refusals the failures in which the sink refused the records
@@ -55,6 +58,7 @@ record NamedStream(
     record Progress(
             Cursor cursor,
             int rewinds,
+            long archivedThrough,
             long epoch,
             int failures,
             int refusals,
@@ -74,6 +78,7 @@ record NamedStream(
                 row.getUUID("project_id"),
                 row.getString("name"),
                 row.getBoolean("all_projects"),
+                row.getBoolean("archive"),
                 SinkType.of(row.getString("sink_type")).orElseThrow(),
                 row.getString("url"),
                 row.getBoolean("only_public"),
@@ -93,6 +98,7 @@ record NamedStream(
         return new Progress(
                 Cursor.parse(row.getString("cursor")).orElseThrow(),
                 row.getInteger("rewinds"),
+                row.getLong("archived_through"),
                 row.getLong("epoch"),
                 row.getInteger("failures"),
                 row.getInteger("refusals"),
@@ -120,6 +126,7 @@ record NamedStream(
         json.writeStringField("id", id.toString());
         json.writeStringField("name", name);
         json.writeBooleanField("all_projects", allProjects);
+        json.writeBooleanField("archive", archive);
         json.writeObjectFieldStart("sink");
         json.writeStringField("type", sinkType.text());
         json.writeStringField("url", url);
@@ -144,6 +151,7 @@ record NamedStream(
         json.writeStartObject();
         json.writeStringField("project_id", projectId.toString());
         json.writeStringField("cursor", progress.cursor.toString());
+        json.writeNumberField("archived_through", progress.archivedThrough);
         writeProgress(json);
         json.writeEndObject();
     }

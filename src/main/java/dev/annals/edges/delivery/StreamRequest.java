@@ -35,6 +35,7 @@ record StreamRequest(
         String onRefusal,
         int maxRefusals,
         boolean allProjects,
+        boolean archive,
         Cursor cursor) {
 
     private static final String SINK = "sink";
@@ -42,6 +43,7 @@ record StreamRequest(
     private static final String ON_REFUSAL = "on_refusal";
     private static final String MAX_REFUSALS = "max_refusals";
     private static final String ALL_PROJECTS = "all_projects";
+    private static final String ARCHIVE = "archive";
     private static final String CURSOR = "cursor";
     private static final String PROJECT_ID = "project_id";
     private static final int MAX_URL = 2_048;
@@ -53,7 +55,7 @@ record StreamRequest(
 
     private static Set<String> known() {
         Set<String> known = new HashSet<>(FeedQuery.FILTERS);
-        known.addAll(List.of(SINK, FORMAT, ON_REFUSAL, MAX_REFUSALS, ALL_PROJECTS, CURSOR));
+        known.addAll(List.of(SINK, FORMAT, ON_REFUSAL, MAX_REFUSALS, ALL_PROJECTS, ARCHIVE, CURSOR));
         return known;
     }
 
@@ -84,7 +86,8 @@ record StreamRequest(
         }
         int maxRefusals = maxRefusals(fields);
         String filter = filter(fields);
-        boolean allProjects = allProjects(fields);
+        boolean allProjects = isTrue(fields, ALL_PROJECTS);
+        boolean archive = isTrue(fields, ARCHIVE);
         Cursor cursor = cursor(fields, false);
         if (allProjects && !cursor.equals(Cursor.START)) {
             fields.wrong(CURSOR, "A stream of all projects begins with the oldest records: leave it out.");
@@ -94,11 +97,19 @@ record StreamRequest(
                     ALL_PROJECTS,
                     "Each project would have a pace of its own: people get one feed, such as the administration's.");
         }
+        boolean isWhole = allProjects && filter.equals("{}") && onRefusal.equals(NamedStream.STOP);
+        if (archive && !(isWhole && type == SinkType.S3 && format == StreamFormat.JSON)) {
+            fields.wrong(
+                    ARCHIVE,
+                    "Only a stream of all projects to S3 can be an archive, in the format json, without a filter, and with on_refusal"
+                            + " stop.");
+        }
         fields.requireValid();
         if (type == null || format == null) {
             throw new IllegalStateException("a missing field is a wrong field");
         }
-        return new StreamRequest(type, url, secret, format, filter, onRefusal, maxRefusals, allProjects, cursor);
+        return new StreamRequest(
+                type, url, secret, format, filter, onRefusal, maxRefusals, allProjects, archive, cursor);
     }
 
     /**
@@ -125,10 +136,10 @@ record StreamRequest(
         return new Rewind(cursor, feed);
     }
 
-    private static boolean allProjects(RequestFields fields) {
-        JsonNode value = fields.get(ALL_PROJECTS);
-        if (fields.has(ALL_PROJECTS) && (value == null || !value.isBoolean())) {
-            fields.wrong(ALL_PROJECTS, "It must be true or false.");
+    private static boolean isTrue(RequestFields fields, String name) {
+        JsonNode value = fields.get(name);
+        if (fields.has(name) && (value == null || !value.isBoolean())) {
+            fields.wrong(name, "It must be true or false.");
         }
         return value != null && value.booleanValue();
     }

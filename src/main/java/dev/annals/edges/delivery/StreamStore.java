@@ -188,6 +188,7 @@ class StreamStore {
                                 .bind("on_refusal", asked.onRefusal())
                                 .bind("max_refusals", asked.maxRefusals())
                                 .bind("all_projects", asked.allProjects())
+                                .bind("archive", asked.archive())
                                 .bind("cursor", asked.cursor().toString())
                                 .bind("most", config.perProject()),
                         actor)

@@ -53,6 +53,7 @@ final class StreamTurn {
 
     private static final Logger LOG = Logger.getLogger(StreamTurn.class);
     private static final Sql ADVANCE_STREAM = Sql.named("edges/delivery/advance_stream");
+    private static final Sql BEGIN_GENERATION = Sql.named("edges/delivery/begin_generation");
     private static final Sql RENEW_STREAM_LEASE = Sql.named("edges/delivery/renew_stream_lease");
     private static final Sql RELEASE_STREAM = Sql.named("edges/delivery/release_stream");
     private static final Sql DEFER_STREAM = Sql.named("edges/delivery/defer_stream");
@@ -197,7 +198,15 @@ final class StreamTurn {
                 .recoverWithItem(failure -> new Begun(null, opened.explain(failure)))
                 .chain(begun -> begun.at() == null
                         ? failed(new Sink.Outcome.Failed(String.valueOf(begun.why()), null), false)
-                        : batches(opened, query, begun.at(), TURN));
+                        : mayContinueAt(begun.at())
+                                ? batches(opened, query, begun.at(), TURN)
+                                : lease(BEGIN_GENERATION).execute(pool).replaceWithVoid());
+    }
+
+    /** An archive delivers again what only the store's metadata claim to be there. */
+    private boolean mayContinueAt(Cursor at) {
+        return !stream.archive()
+                || at.sequenceId() <= stream.progress().cursor().sequenceId();
     }
 
     /** @param why the cursor is unknown; set if {@code at} is null */
@@ -265,6 +274,8 @@ final class StreamTurn {
         long asked = System.nanoTime();
         int records = batch.records().size();
         return lease(ADVANCE_STREAM)
+                .bind("before", batch.before().sequenceId())
+                .bind("through", batch.after().sequenceId())
                 .bind("cursor", batch.after().toString())
                 .bind("records", records)
                 .bind("lease_millis", config.lease().toMillis())

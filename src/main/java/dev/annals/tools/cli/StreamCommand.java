@@ -159,6 +159,12 @@ public final class StreamCommand {
                 description = "Follows the feeds of all projects. Needs an admin's token, and cannot be changed later.")
         boolean allProjects;
 
+        @Option(
+                names = "--archive",
+                description = "Records that the store has confirmed count as archived: see annals project retain."
+                        + " Needs --all-projects and an s3 sink.")
+        boolean archive;
+
         @Mixin
         Filters filters = new Filters();
 
@@ -177,6 +183,9 @@ public final class StreamCommand {
             }
             if (allProjects) {
                 body.put("all_projects", true);
+            }
+            if (archive) {
+                body.put("archive", true);
             }
             put(body, "cursor", cursor);
             for (Map.Entry<String, @Nullable String> filter :

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 public final class ObjectStore implements AutoCloseable {
 
     static final String ACCESS_KEY = "AKIDEXAMPLE";
+    static final String REGION = "eu-central-1";
     static final String SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
     /** The secret of streams to it. */
     public static final String KEYS = ACCESS_KEY + ":" + SECRET_KEY;
@@ -21,10 +22,11 @@ public final class ObjectStore implements AutoCloseable {
     private final int port = Ports.free();
     private Process process;
 
-    /** Starts it with its files in {@code directory}. */
+    /** Starts it with its files in {@code directory}. It can make buckets that lock objects. */
     public ObjectStore(Path directory) throws Exception {
         this.directory = directory;
-        bucket = Files.createDirectories(directory.resolve("bucket"));
+        bucket = Files.createDirectories(directory.resolve("buckets/bucket"));
+        Files.createDirectories(directory.resolve("versions"));
         start();
     }
 
@@ -32,21 +34,19 @@ public final class ObjectStore implements AutoCloseable {
         ProcessBuilder gateway = new ProcessBuilder(
                         GoPrograms.versitygw().toString(),
                         "--region",
-                        "eu-central-1",
+                        REGION,
                         "--port",
                         "127.0.0.1:" + port,
                         "posix",
-                        directory.toString())
+                        "--versioning-dir",
+                        directory.resolve("versions").toString(),
+                        directory.resolve("buckets").toString())
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD);
         gateway.environment().put("ROOT_ACCESS_KEY", ACCESS_KEY);
         gateway.environment().put("ROOT_SECRET_KEY", SECRET_KEY);
         process = gateway.start();
         Await.until("the store listens", () -> Ports.isListening(port));
-    }
-
-    int port() {
-        return port;
     }
 
     /** With SIGKILL. */
@@ -60,7 +60,17 @@ public final class ObjectStore implements AutoCloseable {
      * @param path the bucket, and a prefix behind a slash
      */
     public String url(String path) {
-        return "s3+http://127.0.0.1:" + port + "/" + path + "?region=eu-central-1";
+        return "s3+http://127.0.0.1:" + port + "/" + path + "?region=" + REGION;
+    }
+
+    /** Its port. */
+    public int port() {
+        return port;
+    }
+
+    /** The folder of the buckets, with their objects. */
+    public Path buckets() {
+        return directory.resolve("buckets");
     }
 
     @Override

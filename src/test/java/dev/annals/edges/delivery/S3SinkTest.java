@@ -95,7 +95,7 @@ class S3SinkTest extends OneStream {
         }
     }
 
-    private static List<Long> ids(List<Path> objects) throws IOException {
+    static List<Long> ids(List<Path> objects) throws IOException {
         List<Long> ids = new ArrayList<>();
         for (Path object : objects) {
             try (BufferedReader lines = new BufferedReader(

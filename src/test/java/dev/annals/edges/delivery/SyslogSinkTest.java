@@ -58,6 +58,7 @@ class SyslogSinkTest {
                 projectId,
                 "siem",
                 false,
+                false,
                 SinkType.SYSLOG,
                 url,
                 false,
@@ -70,7 +71,7 @@ class SyslogSinkTest {
                 null,
                 null,
                 null,
-                new NamedStream.Progress(Cursor.START, 0, 1, 0, 0, null, null, null, null, 0, 0, true, 0));
+                new NamedStream.Progress(Cursor.START, 0, 0, 1, 0, 0, null, null, null, null, 0, 0, true, 0));
     }
 
     private static EncodedRecord encoded(

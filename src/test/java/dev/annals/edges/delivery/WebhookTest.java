@@ -407,7 +407,7 @@ class WebhookTest extends OneStream {
     @Test
     void aProjectHasOnlySoManyStreams() throws Exception {
         String make = "select annals.set_stream('" + project.id()
-                + "', gen_random_uuid(), '%s', 'webhook', 'https://example.org/', null, 'json', '{}', 'stop', 1, false, '0', 2)";
+                + "', gen_random_uuid(), '%s', 'webhook', 'https://example.org/', null, 'json', '{}', 'stop', 1, false, false, '0', 2)";
         log.run(make.formatted("one"), make.formatted("two"));
         assertThatThrownBy(() -> log.run(make.formatted("three"))).hasMessageContaining("has 2 streams");
         String delete = "select annals.delete_stream('" + project.id() + "', '%s')";

@@ -142,6 +142,11 @@ public final class ServiceProcess implements AutoCloseable {
         return new ServiceProcess(command.redirectErrorStream(true).start());
     }
 
+    private static boolean isClient(String... arguments) {
+        return CLIENT.contains(arguments[0])
+                && Stream.of(arguments).noneMatch(argument -> argument.startsWith("s3+"));
+    }
+
     /**
      * A command line of the program, with nothing of the tests' own settings in its environment.
      *
@@ -149,7 +154,7 @@ public final class ServiceProcess implements AutoCloseable {
      */
     static ProcessBuilder command(List<String> javaOptions, String... arguments) throws IOException {
         List<String> command =
-                new ArrayList<>(program(javaOptions, arguments.length > 0 && CLIENT.contains(arguments[0])));
+                new ArrayList<>(program(javaOptions, arguments.length > 0 && isClient(arguments)));
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().keySet().removeIf(name -> name.startsWith("ANNALS_"));

@@ -36,12 +36,15 @@ import org.jspecify.annotations.Nullable;
 public final class HttpExchange {
 
     private static final int MAX_ANSWER_BYTES = 65_536;
+    /** Parts of objects, which commands read. */
+    private static final int MAX_PART_BYTES = 8 * 1_048_576;
 
     private static final Pattern SECONDS = Pattern.compile("[0-9]{1,9}");
 
     private final Hosts hosts;
     private final HttpClient http;
     private final Duration limit;
+    private final int maxAnswer;
 
     /** Resolves a host to an address that a request may be sent to. */
     @FunctionalInterface
@@ -51,20 +54,26 @@ public final class HttpExchange {
 
     /** @param limit for each request, including the look-up of the name */
     HttpExchange(Targets targets, HttpClient http, Duration limit) {
-        this(targets::resolve, http, limit);
+        this(targets::resolve, http, limit, MAX_ANSWER_BYTES);
     }
 
     HttpExchange(Hosts hosts, HttpClient http, Duration limit) {
+        this(hosts, http, limit, MAX_ANSWER_BYTES);
+    }
+
+    private HttpExchange(Hosts hosts, HttpClient http, Duration limit, int maxAnswer) {
         this.hosts = hosts;
         this.http = http;
         this.limit = limit;
+        this.maxAnswer = maxAnswer;
     }
 
     /** To all hosts, for commands; its client is closed with {@code vertx}. */
     static HttpExchange anywhere(Vertx vertx, Duration limit) {
         HttpClientOptions options =
                 new HttpClientOptions().setVerifyHost(true).setConnectTimeout((int) limit.toMillis());
-        return new HttpExchange(Targets.anywhere(vertx), vertx.createHttpClient(options), limit);
+        return new HttpExchange(
+                Targets.anywhere(vertx)::resolve, vertx.createHttpClient(options), limit, MAX_PART_BYTES);
     }
 
     record Request(HttpMethod method, URI url, Map<String, String> headers, Buffer body) {}
@@ -72,12 +81,12 @@ public final class HttpExchange {
     /**
      * An answer.
      *
-     * @param body at most its first 65,536 bytes
+     * @param body at most its first 65,536 bytes; for commands 8 MiB
      */
     public record Answer(int status, MultiMap headers, Buffer body) {
 
         /** Whether the same request may succeed later. */
-        boolean isTemporary() {
+        public boolean isTemporary() {
             return status / 100 == 5 || status == 408 || status == 425 || status == 429;
         }
 
@@ -85,7 +94,7 @@ public final class HttpExchange {
             return body.length() == MAX_ANSWER_BYTES;
         }
 
-        String text() {
+        public String text() {
             return "It answered with HTTP status " + status + "."
                     + (status / 100 == 3 ? " Redirects are not followed." : "");
         }
@@ -199,12 +208,11 @@ public final class HttpExchange {
         }
     }
 
-    private static void collect(
-            HttpClientResponse response, UniEmitter<? super Answer> emitter, PendingRequest pending) {
+    private void collect(HttpClientResponse response, UniEmitter<? super Answer> emitter, PendingRequest pending) {
         Buffer body = Buffer.buffer();
         response.exceptionHandler(emitter::fail);
         response.handler(part -> {
-            int room = MAX_ANSWER_BYTES - body.length();
+            int room = maxAnswer - body.length();
             body.appendBuffer(part.slice(0, Math.min(room, part.length())));
             if (part.length() > room) {
                 // The beginning counts as the answer, and the connection is closed.

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.TreeMap;
@@ -26,6 +27,9 @@ import javax.crypto.spec.SecretKeySpec;
  * body.
  */
 public final class S3Requests {
+
+    /** Base64 of the body's SHA-256, which the store compares. */
+    public static final String CHECKSUM = "x-amz-checksum-sha256";
 
     private static final String ALGORITHM = "AWS4-HMAC-SHA256";
     private static final String HMAC = "HmacSHA256";
@@ -68,15 +72,49 @@ public final class S3Requests {
     public Uni<HttpExchange.Answer> putNew(String key, Map<String, String> headers, Buffer body, String digest) {
         Map<String, String> all = new TreeMap<>(headers);
         all.put("if-none-match", "*");
-        return send(HttpMethod.PUT, "/" + bucket + "/" + key, Map.of(), all, body, digest);
+        // A bucket that locks its objects requires it.
+        all.put(CHECKSUM, Base64.getEncoder().encodeToString(HexFormat.of().parseHex(digest)));
+        return send(HttpMethod.PUT, path(key), Map.of(), all, body, digest);
     }
 
     public Uni<HttpExchange.Answer> head(String key) {
-        return send(HttpMethod.HEAD, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
+        return send(HttpMethod.HEAD, path(key), Map.of(), Map.of(), Buffer.buffer(), NOTHING);
     }
 
     public Uni<HttpExchange.Answer> delete(String key) {
-        return send(HttpMethod.DELETE, "/" + bucket + "/" + key, Map.of(), Map.of(), Buffer.buffer(), NOTHING);
+        return send(HttpMethod.DELETE, path(key), Map.of(), Map.of(), Buffer.buffer(), NOTHING);
+    }
+
+    /**
+     * Another operation on an object.
+     *
+     * @param parameters of the query
+     * @param headers with names in lower case
+     * @param body of a PUT, goes with its checksum; may be empty
+     */
+    public Uni<HttpExchange.Answer> send(
+            HttpMethod method, String key, Map<String, String> parameters, Map<String, String> headers, Buffer body) {
+        byte[] digest = sha256(body.getBytes());
+        Map<String, String> all = new TreeMap<>(headers);
+        if (method.equals(HttpMethod.PUT)) {
+            all.put(CHECKSUM, Base64.getEncoder().encodeToString(digest));
+        }
+        return send(method, path(key), parameters, all, body, hex(digest));
+    }
+
+    /** Incomplete uploads of objects with a prefix. */
+    public Uni<HttpExchange.Answer> listUploads(String prefix) {
+        return send(
+                HttpMethod.GET,
+                "/" + bucket,
+                Map.of("prefix", prefix, "uploads", ""),
+                Map.of(),
+                Buffer.buffer(),
+                NOTHING);
+    }
+
+    private String path(String key) {
+        return "/" + bucket + "/" + encoded(key).replace("%2F", "/");
     }
 
     /** Keys with a prefix, in their order, after another key. */
@@ -165,11 +203,11 @@ public final class S3Requests {
         return http.explain(failure);
     }
 
-    static String hex(byte[] bytes) {
+    public static String hex(byte[] bytes) {
         return HexFormat.of().formatHex(bytes);
     }
 
-    static byte[] sha256(byte[] bytes) {
+    public static byte[] sha256(byte[] bytes) {
         try {
             return MessageDigest.getInstance("SHA-256").digest(bytes);
         } catch (GeneralSecurityException e) {

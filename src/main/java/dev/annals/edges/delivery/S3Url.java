@@ -14,12 +14,12 @@ import java.util.regex.Pattern;
 public record S3Url(URI endpoint, String bucket, String prefix, String region) {
 
     static final String FORM =
-            "It must be s3+https://host/bucket/prefix, optionally with ?region=; the prefix has letters, digits, dots, hyphens and"
-                    + " underscores. s3+http is for this machine's loopback alone.";
+            "It must be s3+https://host/bucket/prefix, optionally with ?region=; the prefix has letters, digits, dots, hyphens,"
+                    + " underscores and equals signs. s3+http is for this machine's loopback alone.";
 
     private static final String SCHEME = "s3+";
     private static final Pattern PATH =
-            Pattern.compile("/([0-9a-z][0-9a-z.-]{1,61}[0-9a-z])((?:/[0-9A-Za-z_-][0-9A-Za-z._-]{0,254}){0,10})/?");
+            Pattern.compile("/([0-9a-z][0-9a-z.-]{1,61}[0-9a-z])((?:/[0-9A-Za-z_-][0-9A-Za-z._=-]{0,254}){0,15})/?");
     private static final Pattern REGION = Pattern.compile("region=([0-9a-z-]{1,64})");
     private static final String DEFAULT_REGION = "us-east-1";
 

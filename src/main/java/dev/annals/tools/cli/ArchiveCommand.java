@@ -5,43 +5,52 @@ import dev.annals.kernel.http.Timestamps;
 import dev.annals.proof.ProvedFile;
 import dev.annals.proof.RedactedValues;
 import dev.annals.proof.VerifierKey;
+import dev.annals.tools.bucket.Bucket;
+import dev.annals.tools.bucket.BucketAccess;
+import dev.annals.tools.bucket.ObjectLock;
+import dev.annals.tools.command.Progress;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.DigestInputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDate;
 import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
+import java.util.function.LongConsumer;
 import java.util.zip.ZipException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code archive}: writes the oldest records of a project to files. */
+/** {@code archive}: writes the oldest records of a project to files or objects. */
 @Command(
         name = "archive",
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Writes records of the token's project that are in no archive into files that prove themselves: expired"
-                        + " records, or those that an option names. Verifies each file as annals check does, and then"
-                        + " records it with the token in ANNALS_ADMIN_TOKEN. Prints the file, sequence ids and"
-                        + " SHA-256. Run it again after a failure: it continues where it stopped.")
+                "Writes records of the token's project that are in no archive into files that prove themselves, or into"
+                        + " objects: expired records, or those that an option names. Reads each back, verifies it as annals"
+                        + " check does, and then records it with the token in ANNALS_ADMIN_TOKEN. Prints the file, sequence"
+                        + " ids and SHA-256. Run it again after a failure: it continues where it stopped.")
 @RegisterForReflection
 public final class ArchiveCommand extends AnswerCommand {
 
     private static final int MOST_RECORDS = 100_000_000;
     private static final int MOST_FINDINGS = 10;
+    /** A hundred years. */
+    private static final int MOST_DAYS = 36_525;
 
     @Mixin
     PinnedKeys pinned = new PinnedKeys();
@@ -55,7 +64,35 @@ public final class ArchiveCommand extends AnswerCommand {
             names = {"-o", "--output"},
             paramLabel = "DIR",
             description = "The directory for the files. Default: this one.")
-    Path directory = Path.of("");
+    @Nullable
+    Path directory;
+
+    @Option(
+            names = "--to",
+            paramLabel = "URL",
+            description =
+                    "A bucket instead of a directory: s3+https://host/bucket/prefix. Each object has the records of one"
+                            + " day, and the day in its name.")
+    @Nullable
+    String to;
+
+    @Mixin
+    BucketAccess access = new BucketAccess();
+
+    @Option(
+            names = "--lock",
+            paramLabel = "MODE",
+            description =
+                    "Locks each object: governance, or compliance, which no user of the store can lift. Needs --lock-days.")
+    @Nullable
+    String lockMode;
+
+    @Option(
+            names = "--lock-days",
+            paramLabel = "DAYS",
+            description = "How long each object is locked, from its creation on.")
+    @Nullable
+    Integer lockDays;
 
     @Option(names = "--through", paramLabel = "ID", description = "Up to this sequence id.")
     @Nullable
@@ -76,6 +113,8 @@ public final class ArchiveCommand extends AnswerCommand {
             description = "The largest number of records in a file. Default: ${DEFAULT-VALUE}.")
     int records = 1_000_000;
 
+    private Progress progress = Progress.none();
+
     @Override
     int run() throws IOException, InterruptedException {
         if (records < 1 || records > MOST_RECORDS) {
@@ -85,6 +124,45 @@ public final class ArchiveCommand extends AnswerCommand {
             throw new ClientFailure(
                     ClientFailure.USAGE, "--through is a sequence id, 1 or more, and does not go with --until.");
         }
+        ObjectLock lock = lock();
+        if (to != null && directory != null) {
+            throw new ClientFailure(ClientFailure.USAGE, "--to does not go with --output.");
+        }
+        progress = Progress.onTerminal();
+        try (Bucket bucket = bucket()) {
+            return archive(bucket, lock);
+        } finally {
+            progress.end();
+        }
+    }
+
+    private @Nullable Bucket bucket() {
+        try {
+            return to == null ? null : access.open(to);
+        } catch (IllegalArgumentException e) {
+            throw new ClientFailure(ClientFailure.USAGE, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private @Nullable ObjectLock lock() {
+        if (lockMode == null && lockDays == null) {
+            return null;
+        }
+        String mode = lockMode == null ? "" : lockMode.toUpperCase(Locale.ROOT);
+        if (to == null
+                || !(mode.equals("GOVERNANCE") || mode.equals("COMPLIANCE"))
+                || lockDays == null
+                || lockDays < 1
+                || lockDays > MOST_DAYS) {
+            throw new ClientFailure(
+                    ClientFailure.USAGE,
+                    "--lock is governance or compliance, --lock-days from 1 to " + MOST_DAYS
+                            + "; both need each other and --to.");
+        }
+        return new ObjectLock(mode, lockDays);
+    }
+
+    private int archive(@Nullable Bucket bucket, @Nullable ObjectLock lock) throws IOException, InterruptedException {
         List<VerifierKey> keys = pinned.keys();
         FollowedLog log = new FollowedLog(service, keys, pinned.policy());
         JsonNode project = Json.mapper()
@@ -105,10 +183,32 @@ public final class ArchiveCommand extends AnswerCommand {
         }
         while (next <= end) {
             long last = Math.min(end, next + records - 1);
-            archive(log, keys, project, next, last);
+            ArchiveTarget target;
+            if (bucket == null) {
+                target = new ArchiveFile(
+                        directory == null ? Path.of("") : directory,
+                        project.path("name").asText(),
+                        project.path("id").asText(),
+                        next,
+                        last);
+            } else {
+                ArchiveObject object = object(bucket, lock, project.path("id").asText(), next, last);
+                last = object.last();
+                target = object;
+            }
+            archive(target, log, keys, project, next, last);
             next = last + 1;
         }
         return 0;
+    }
+
+    /** The object for records from one day, in UTC. */
+    private ArchiveObject object(Bucket bucket, @Nullable ObjectLock lock, String project, long first, long last)
+            throws IOException, InterruptedException {
+        LocalDate day = LocalDate.ofInstant(recordedAt(first), ZoneOffset.UTC);
+        Instant next = day.plusDays(1).atStartOfDay(ZoneOffset.UTC).toInstant();
+        return ArchiveObject.find(
+                bucket, project, day, first, Math.max(first, recordedBefore(next, first, last)), lock);
     }
 
     private Instant cutoff(JsonNode project) {
@@ -166,13 +266,15 @@ public final class ArchiveCommand extends AnswerCommand {
         return time.toInstant();
     }
 
-    private void archive(FollowedLog log, List<VerifierKey> keys, JsonNode project, long first, long last)
+    private void archive(
+            ArchiveTarget file, FollowedLog log, List<VerifierKey> keys, JsonNode project, long first, long last)
             throws IOException, InterruptedException {
-        String name = project.path("name").asText();
         String id = project.path("id").asText();
-        ArchiveFile file = new ArchiveFile(directory, name, id, first, last);
-        ArchiveFile.Contents contents = out -> new ProvedExport(log, out).archive(name, first, last);
-        String sha256 = file.write(contents, path -> check(path, keys, id, first, last));
+        LongConsumer reached = through -> progress.show("Written up to record " + through + " of " + last);
+        ArchiveTarget.Contents contents = out ->
+                new ProvedExport(log, out, reached).archive(project.path("name").asText(), first, last);
+        String sha256 = file.write(contents, (in, shown) -> check(in, shown, keys, id, first, last));
+        progress.end();
         try {
             service.administer(
                     "POST",
@@ -182,21 +284,21 @@ public final class ArchiveCommand extends AnswerCommand {
                             .put("first_sequence_id", first)
                             .put("last_sequence_id", last)
                             .put("file_name", file.name())
-                            .put("bytes", Files.size(file.path()))
+                            .put("bytes", file.bytes())
                             .put("sha256", sha256));
         } catch (ClientFailure e) {
             throw new ClientFailure(
                     e.exitCode(),
-                    e.getMessage() + " The file " + file.path() + " is complete, but is not recorded as an archive.");
+                    e.getMessage() + " The file " + file.shown() + " is complete, but is not recorded as an archive.");
         }
         print(
                 Json.mapper()
                         .createObjectNode()
-                        .put("file", file.path().toString())
+                        .put("file", file.shown())
                         .put("first_sequence_id", first)
                         .put("last_sequence_id", last)
                         .put("sha256", sha256),
-                file.path() + "\t" + first + "-" + last + "\t" + sha256);
+                file.shown() + "\t" + first + "-" + last + "\t" + sha256);
         if (redacted > 0) {
             Terminal.say(RedactedValues.count(redacted)
                     + (unnamed == 0
@@ -207,10 +309,13 @@ public final class ArchiveCommand extends AnswerCommand {
     }
 
     /** Verifies a whole file, and returns its SHA-256. */
-    private String check(Path path, List<VerifierKey> keys, String project, long first, long last) throws IOException {
+    private String check(
+            InputStream stored, String shown, List<VerifierKey> keys, String project, long first, long last)
+            throws IOException {
+        progress.show("Reading back the records up to " + last);
         List<String> findings = new ArrayList<>();
         MessageDigest digest = sha256();
-        try (InputStream in = new DigestInputStream(Files.newInputStream(path), digest)) {
+        try (InputStream in = new DigestInputStream(stored, digest)) {
             ProvedFile file = new ProvedFile(ProvedFile.unpacked(in), keys, first, null, finding -> {
                 if (findings.size() < MOST_FINDINGS) {
                     findings.add(finding);
@@ -233,8 +338,8 @@ public final class ArchiveCommand extends AnswerCommand {
         if (!findings.isEmpty()) {
             throw new ClientFailure(
                     ClientFailure.FAILED,
-                    "The file " + path + " is not recorded as an archive, because it is not what the log has signed: "
-                            + String.join("; ", findings) + ". Move it elsewhere.");
+                    "The file " + shown + " is not recorded as an archive, because it is not what the log has signed: "
+                            + String.join("; ", findings) + ". Move it elsewhere, or archive to another place.");
         }
         return HexFormat.of().formatHex(digest.digest());
     }

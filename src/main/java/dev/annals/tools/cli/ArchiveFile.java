@@ -2,6 +2,7 @@ package dev.annals.tools.cli;
 
 import java.io.BufferedOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
@@ -16,22 +17,12 @@ import java.util.zip.GZIPOutputStream;
 /**
  * An archive's file. It gets its name only after it was checked and is on disk, and it never replaces another file.
  */
-final class ArchiveFile {
+final class ArchiveFile implements ArchiveTarget {
 
     private static final int MAX_NAME = 100;
     private static final int BUFFER_BYTES = 65_536;
 
     private final Path path;
-
-    /** Writes the content of a file. */
-    interface Contents {
-        void write(OutputStream out) throws IOException, InterruptedException;
-    }
-
-    /** Verifies a file and returns its SHA-256; throws a {@link ClientFailure} if it is wrong. */
-    interface Check {
-        String check(Path file) throws IOException;
-    }
 
     /**
      * The file for a range of records.
@@ -45,24 +36,27 @@ final class ArchiveFile {
                         + "-" + last + ".ndjson.gz");
     }
 
-    Path path() {
-        return path;
+    @Override
+    public String shown() {
+        return path.toString();
     }
 
     /** The name without the directory. */
-    String name() {
+    @Override
+    public String name() {
         return path.getFileName().toString();
     }
 
-    /**
-     * Writes and checks the file, or checks an existing one.
-     *
-     * @return its SHA-256
-     */
-    String write(Contents contents, Check check) throws IOException, InterruptedException {
+    @Override
+    public long bytes() throws IOException {
+        return Files.size(path);
+    }
+
+    @Override
+    public String write(Contents contents, Check check) throws IOException, InterruptedException {
         if (Files.exists(path)) {
             Terminal.say("The file " + path + " exists already. It is checked, and recorded if it is complete.");
-            return check.check(path);
+            return check(path, check);
         }
         Path partial = path.resolveSibling(name() + "." + UUID.randomUUID() + ".partial");
         try {
@@ -75,7 +69,7 @@ final class ArchiveFile {
                 packed.finish();
                 channel.force(true);
             }
-            String sha256 = check.check(partial);
+            String sha256 = check(partial, check);
             if (take(partial)) {
                 return sha256;
             }
@@ -83,7 +77,13 @@ final class ArchiveFile {
             Files.deleteIfExists(partial);
         }
         // Another process made the file meanwhile, with the same records and perhaps another checkpoint.
-        return check.check(path);
+        return check(path, check);
+    }
+
+    private static String check(Path file, Check check) throws IOException {
+        try (InputStream in = Files.newInputStream(file)) {
+            return check.check(in, file.toString());
+        }
     }
 
     /** Names the file; false if the name exists. */

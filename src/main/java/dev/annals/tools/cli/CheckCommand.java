@@ -9,6 +9,8 @@ import dev.annals.proof.RedactionEvent;
 import dev.annals.proof.TlogProof;
 import dev.annals.proof.VerifierKey;
 import dev.annals.proof.WitnessPolicy;
+import dev.annals.tools.bucket.Bucket;
+import dev.annals.tools.bucket.BucketAccess;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.BufferedInputStream;
 import java.io.IOException;
@@ -47,8 +49,13 @@ public final class CheckCommand extends ClientCommand {
     private static final int MAX_PROOF_BYTES = 1 << 24;
     private static final int MAX_FINDINGS = 1_000_000;
 
-    @Parameters(paramLabel = "FILE", description = "The file; - for standard input.")
-    Path file = Path.of("-");
+    @Parameters(
+            paramLabel = "FILE",
+            description = "The file; - for standard input; s3+https://host/bucket/key for an object.")
+    String file = "-";
+
+    @Mixin
+    BucketAccess access = new BucketAccess();
 
     @Mixin
     PinnedKeys pinned = new PinnedKeys();
@@ -85,8 +92,8 @@ public final class CheckCommand extends ClientCommand {
         }
         List<VerifierKey> keys = pinned.keys();
         WitnessPolicy policy = pinned.policy();
-        try (InputStream in = new BufferedInputStream(
-                ProvedFile.unpacked(file.toString().equals("-") ? System.in : Files.newInputStream(file)), 65_536)) {
+        try (Bucket bucket = bucket();
+                InputStream in = new BufferedInputStream(ProvedFile.unpacked(open(bucket)), 65_536)) {
             in.mark(TLOG_PROOF.length());
             boolean single = new String(in.readNBytes(TLOG_PROOF.length()), StandardCharsets.UTF_8).equals(TLOG_PROOF);
             in.reset();
@@ -96,6 +103,22 @@ public final class CheckCommand extends ClientCommand {
         } catch (IOException e) {
             throw unchecked(e.getMessage() == null ? e.toString() : e.getMessage());
         }
+    }
+
+    private @Nullable Bucket bucket() {
+        try {
+            // Other files are checked without the classes of the store.
+            return file.startsWith("s3+") ? access.open(file) : null;
+        } catch (IllegalArgumentException e) {
+            throw unchecked(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private InputStream open(@Nullable Bucket bucket) throws IOException {
+        if (bucket == null) {
+            return file.equals("-") ? System.in : Files.newInputStream(Path.of(file));
+        }
+        return bucket.read(bucket.prefix().replaceAll("/$", ""));
     }
 
     private ClientFailure unchecked(String why) {

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.LongConsumer;
 
 /**
  * Writes records with their proof, as an export or an archive. The file is NDJSON: a line with the checkpoint; then blocks of a line
@@ -22,8 +23,15 @@ final class ProvedExport {
 
     private final FollowedLog log;
     private final OutputStream out;
+    private final LongConsumer reached;
 
     ProvedExport(FollowedLog log, OutputStream out) {
+        this(log, out, through -> {});
+    }
+
+    /** @param reached gets the last sequence id of each page that is written */
+    ProvedExport(FollowedLog log, OutputStream out, LongConsumer reached) {
+        this.reached = reached;
         this.log = log;
         this.out = out;
     }
@@ -93,6 +101,7 @@ final class ProvedExport {
                 out.write('\n');
             }
             cursor = page.page().behind();
+            reached.accept(FollowedLog.place(cursor));
         }
         out.flush();
         return redacted;

@@ -4,6 +4,7 @@ import dev.annals.proof.CompactRange;
 import dev.annals.proof.ProvedFile;
 import dev.annals.proof.ProvedRecord;
 import dev.annals.proof.VerifierKey;
+import dev.annals.tools.command.Progress;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -32,6 +33,32 @@ record ArchiveFiles(List<Checked> files) {
 
     private static final int MOST_FINDINGS = 10;
 
+    /** The bytes of a file or an object. */
+    interface Bytes {
+        InputStream open() throws IOException;
+    }
+
+    /**
+     * A file, or an object in a bucket.
+     *
+     * @param name its path or URL
+     */
+    record Source(String name, Bytes bytes) {
+
+        static Source of(Path path) {
+            return new Source(path.toString(), () -> Files.newInputStream(path));
+        }
+
+        String fileName() {
+            return name.substring(name.lastIndexOf('/') + 1);
+        }
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
     /**
      * A verified file.
      *
@@ -42,7 +69,7 @@ record ArchiveFiles(List<Checked> files) {
      * @param behind the tree of the records after it
      */
     record Checked(
-            Path path,
+            Source source,
             UUID project,
             String name,
             String note,
@@ -65,10 +92,11 @@ record ArchiveFiles(List<Checked> files) {
      *
      * @throws IllegalArgumentException if a file is not what the log has signed, or the files are not consecutive
      */
-    static ArchiveFiles check(List<Path> paths, List<VerifierKey> keys) throws IOException {
+    static ArchiveFiles check(List<Source> sources, List<VerifierKey> keys, Progress progress) throws IOException {
         List<Checked> files = new ArrayList<>();
-        for (Path path : paths) {
-            files.add(read(path, keys, (text, record) -> {}));
+        for (Source source : sources) {
+            progress.show("Checking file " + (files.size() + 1) + " of " + sources.size());
+            files.add(read(source, keys, (text, record) -> {}));
         }
         files.sort(Comparator.comparing(Checked::first));
         for (int at = 1; at < files.size(); at++) {
@@ -79,21 +107,21 @@ record ArchiveFiles(List<Checked> files) {
 
     private static void requireNext(Checked before, Checked next) {
         if (!next.project.equals(before.project)) {
-            throw new IllegalArgumentException("The files " + before.path + " and " + next.path
+            throw new IllegalArgumentException("The files " + before.source + " and " + next.source
                     + " belong to different projects: restore each into a database of its own.");
         }
         if (next.first() > before.last() + 1) {
             throw new IllegalArgumentException("The records " + (before.last() + 1) + " to " + (next.first() - 1)
-                    + " are missing between " + before.path + " and " + next.path
+                    + " are missing between " + before.source + " and " + next.source
                     + ": name their file, too, or restore fewer.");
         }
         if (next.first() <= before.last()) {
-            throw new IllegalArgumentException("The files " + before.path + " and " + next.path
+            throw new IllegalArgumentException("The files " + before.source + " and " + next.source
                     + " have some of the same records: name one of them.");
         }
         if (!next.before.hashes().equals(before.through.hashes())) {
-            throw new IllegalArgumentException("The log of " + next.path + " does not continue the log of "
-                    + before.path + ": they have different histories.");
+            throw new IllegalArgumentException("The log of " + next.source + " does not continue the log of "
+                    + before.source + ": they have different histories.");
         }
     }
 
@@ -103,10 +131,11 @@ record ArchiveFiles(List<Checked> files) {
      * @param taker gets its records, which are unverified until this returns
      * @throws IllegalArgumentException if the file is not what the log has signed
      */
-    static Checked read(Path path, List<VerifierKey> keys, BiConsumer<String, ProvedRecord> taker) throws IOException {
+    static Checked read(Source source, List<VerifierKey> keys, BiConsumer<String, ProvedRecord> taker)
+            throws IOException {
         List<String> findings = new ArrayList<>();
         MessageDigest digest = sha256();
-        try (InputStream in = new DigestInputStream(Files.newInputStream(path), digest)) {
+        try (InputStream in = new DigestInputStream(source.bytes().open(), digest)) {
             ProvedFile file = new ProvedFile(ProvedFile.unpacked(in), keys, 0, null, finding -> {
                 if (findings.size() < MOST_FINDINGS) {
                     findings.add(finding);
@@ -116,7 +145,7 @@ record ArchiveFiles(List<Checked> files) {
             if (file.verify(taker) == 0 && file.isArchive() && origin.find()) {
                 in.transferTo(OutputStream.nullOutputStream());
                 return new Checked(
-                        path,
+                        source,
                         UUID.fromString(origin.group(1)),
                         file.project(),
                         file.note(),
@@ -129,11 +158,11 @@ record ArchiveFiles(List<Checked> files) {
                 findings.add("it is no archive of a project");
             }
         } catch (NoSuchFileException e) {
-            throw new IllegalArgumentException("There is no file " + path + ".", e);
+            throw new IllegalArgumentException("There is no file " + source + ".", e);
         } catch (IllegalArgumentException | EOFException | ZipException e) {
             findings.add(e.getMessage() == null ? e.toString() : e.getMessage());
         }
-        throw new IllegalArgumentException("Nothing was restored: " + path + " is not what the log has signed: "
+        throw new IllegalArgumentException("Nothing was restored: " + source + " is not what the log has signed: "
                 + String.join("; ", findings) + ".");
     }
 

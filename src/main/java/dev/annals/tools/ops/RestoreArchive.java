@@ -14,6 +14,8 @@ import dev.annals.proof.Note;
 import dev.annals.proof.ProvedRecord;
 import dev.annals.proof.Seed;
 import dev.annals.proof.VerifierKey;
+import dev.annals.tools.bucket.Bucket;
+import dev.annals.tools.bucket.BucketAccess;
 import dev.annals.tools.command.InQuarkus;
 import dev.annals.tools.command.Progress;
 import dev.annals.tools.embedded.EmbeddedDatabase;
@@ -31,6 +33,7 @@ import java.util.concurrent.Callable;
 import org.eclipse.microprofile.config.Config;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -38,10 +41,11 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "restore",
         mixinStandardHelpOptions = true,
-        description = "Brings the records of files of annals archive back, into a database of their own: the one that"
-                + " ANNALS_DATABASE_URL names, or one in ANNALS_DATA_DIR, in which there must be nothing else. The files are"
-                + " checked first. Records keep their sequence ids, ids, times and writers. The project takes no more records,"
-                + " and signs nothing. Exit code 0: all of it is restored; otherwise nothing is.")
+        description =
+                "Brings the records of files or objects of annals archive back, into a database of their own: the one that"
+                        + " ANNALS_DATABASE_URL names, or one in ANNALS_DATA_DIR, in which there must be nothing else. The files are"
+                        + " checked first. Records keep their sequence ids, ids, times and writers. The project takes no more records,"
+                        + " and signs nothing. Exit code 0: all of it is restored; otherwise nothing is.")
 @RegisterForReflection
 @SuppressWarnings("SystemOut") // a command line tool
 public final class RestoreArchive implements Callable<Integer> {
@@ -53,9 +57,11 @@ public final class RestoreArchive implements Callable<Integer> {
     private static final int BATCH = 256;
     private static final int MAX_NAME = 255;
     private static final int MOST_FINDINGS = 10;
+    private static final int MOST_OBJECTS = 10_000;
+    private static final String SUFFIX = ".ndjson.gz";
 
     @Parameters(
-            arity = "1..*",
+            arity = "0..*",
             paramLabel = "FILE",
             description = "The files, in any order, without a gap between them.")
     List<Path> paths = new ArrayList<>();
@@ -67,6 +73,21 @@ public final class RestoreArchive implements Callable<Integer> {
             description = "The key of the log that has signed them; repeat it if there are several.")
     List<String> vkeys = new ArrayList<>();
 
+    @Option(
+            names = "--from",
+            paramLabel = "URL",
+            description =
+                    "An object, or all objects of a prefix: s3+https://host/bucket/prefix; repeat it for several.")
+    List<String> urls = new ArrayList<>();
+
+    @Mixin
+    BucketAccess access = new BucketAccess();
+
+    @Option(
+            names = "--check-only",
+            description = "Only check that the files are whole, consecutive, and as they were signed.")
+    boolean checkOnly;
+
     private Progress progress = Progress.none();
 
     @Override
@@ -74,7 +95,16 @@ public final class RestoreArchive implements Callable<Integer> {
         List<VerifierKey> keys = vkeys.stream().map(VerifierKey::parse).toList();
         OperatedDatabase.logOnlyErrors();
         progress = Progress.onTerminal();
-        ArchiveFiles files = ArchiveFiles.check(paths, keys);
+        List<ArchiveFiles.Source> sources = sources();
+        ArchiveFiles files = ArchiveFiles.check(sources, keys, progress);
+        if (checkOnly) {
+            progress.end();
+            System.out.println("The records " + files.oldest().first() + " to "
+                    + files.newest().last() + " of project "
+                    + files.oldest().project() + " are in " + sources.size()
+                    + (sources.size() == 1 ? " file" : " files") + ", as the log has signed them.");
+            return 0;
+        }
         Config config = StartSettings.read();
         Optional<DatabaseUrl> url = DatabaseUrl.configured(config);
         DatabaseUrl database;
@@ -92,6 +122,28 @@ public final class RestoreArchive implements Callable<Integer> {
         System.setProperty("annals.database.migrate-at-start", "true");
         InQuarkus.run(() -> restore(database, files, keys));
         return 0;
+    }
+
+    private List<ArchiveFiles.Source> sources() throws IOException {
+        List<ArchiveFiles.Source> sources =
+                new ArrayList<>(paths.stream().map(ArchiveFiles.Source::of).toList());
+        for (String url : urls) {
+            // Its threads end with the process.
+            Bucket bucket = access.open(url);
+            String place = bucket.prefix();
+            boolean isObject = place.endsWith(SUFFIX + "/");
+            List<String> keys = bucket.list(isObject ? place.substring(0, place.length() - 1) : place, MOST_OBJECTS);
+            for (String key : keys) {
+                if (key.endsWith(SUFFIX)) {
+                    sources.add(new ArchiveFiles.Source(bucket.shown(key), () -> bucket.read(key)));
+                }
+            }
+        }
+        if (sources.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "There is nothing to read: name files of annals archive, or --from=URL.");
+        }
+        return sources;
     }
 
     /** Runs after Quarkus has migrated, and returns the exit code. */
@@ -121,8 +173,8 @@ public final class RestoreArchive implements Callable<Integer> {
                 connection, project, name(files.oldest()), files.oldest().first());
         for (ArchiveFiles.Checked file : files.files()) {
             // The file may have changed since it was checked.
-            if (!ArchiveFiles.read(file.path(), keys, loading::take).sha256().equals(file.sha256())) {
-                throw new IllegalArgumentException(file.path() + " was changed meanwhile.");
+            if (!ArchiveFiles.read(file.source(), keys, loading::take).sha256().equals(file.sha256())) {
+                throw new IllegalArgumentException(file.source() + " was changed meanwhile.");
             }
         }
         loading.flush();
@@ -152,7 +204,7 @@ public final class RestoreArchive implements Callable<Integer> {
         ArrayNode array = new ObjectMapper().createArrayNode();
         for (ArchiveFiles.Checked file : files.files()) {
             array.addObject()
-                    .put("file_name", String.valueOf(file.path().getFileName()))
+                    .put("file_name", file.source().fileName())
                     .put("first_sequence_id", file.first())
                     .put("last_sequence_id", file.last())
                     .put("sha256", file.sha256());

@@ -143,8 +143,7 @@ public final class ServiceProcess implements AutoCloseable {
     }
 
     private static boolean isClient(String... arguments) {
-        return CLIENT.contains(arguments[0])
-                && Stream.of(arguments).noneMatch(argument -> argument.startsWith("s3+"));
+        return CLIENT.contains(arguments[0]) && Stream.of(arguments).noneMatch(argument -> argument.startsWith("s3+"));
     }
 
     /**
@@ -153,8 +152,7 @@ public final class ServiceProcess implements AutoCloseable {
      * @param javaOptions of the Java machine; none for a program that a test does not load
      */
     static ProcessBuilder command(List<String> javaOptions, String... arguments) throws IOException {
-        List<String> command =
-                new ArrayList<>(program(javaOptions, arguments.length > 0 && isClient(arguments)));
+        List<String> command = new ArrayList<>(program(javaOptions, arguments.length > 0 && isClient(arguments)));
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().keySet().removeIf(name -> name.startsWith("ANNALS_"));

@@ -127,8 +127,7 @@ class ArchiveBucketIT {
     private record Result(int exitCode, String output) {}
 
     private ProcessBuilder archiving(String url, String... options) throws IOException {
-        List<String> arguments =
-                new ArrayList<>(List.of("archive", "--vkey=" + vkey, "--to=" + url));
+        List<String> arguments = new ArrayList<>(List.of("archive", "--vkey=" + vkey, "--to=" + url));
         arguments.addAll(List.of(options));
         if (Stream.of(options).noneMatch(option -> option.startsWith("--secret-file"))) {
             arguments.add("--secret-file=" + keys);

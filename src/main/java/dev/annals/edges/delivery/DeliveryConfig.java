@@ -43,21 +43,21 @@ public interface DeliveryConfig {
     Optional<String> key();
 
     /**
-     * Sinks at which an admin's streams of all projects use the service's own identity: URLs without parameters; {@code /*} at the end adds all places below.
+     * Sinks where an admin's streams of all projects use the service's identity: URLs, perhaps ending in {@code /*}.
      *
      * <p>It is the identity of S3 sinks without a secret (keys by the chain of AWS's SDKs), of Kafka with {@code tls=mutual}, and of PostgreSQL with {@code sslcertmode=require}. Write a comma in a URL as {@code \,}.
      */
     @Texts(PLACE)
     Optional<List<String>> ownIdentity();
 
-    /** The same for streams of single projects, which any token with the scope {@code stream} makes. */
+    /** The same for other streams. */
     @Texts(PLACE)
     Optional<List<String>> ownIdentityOfProjects();
 
-    /** A PEM file with the service's client certificate and its issuers. */
+    /** The client certificate, PEM. */
     Optional<Path> clientCertificateFile();
 
-    /** Its private key: PEM, PKCS #8, unencrypted. */
+    /** Its PKCS#8 key. */
     Optional<Path> clientKeyFile();
 
     /**

@@ -59,17 +59,22 @@ final class TeamsCard {
         json.writeArrayFieldStart("inlines");
         json.writeStartObject();
         json.writeStringField("type", "TextRun");
-        json.writeStringField("text", bold);
+        json.writeStringField("text", literal(bold));
         json.writeStringField("weight", "Bolder");
         json.writeEndObject();
         if (text != null) {
             json.writeStartObject();
             json.writeStringField("type", "TextRun");
-            json.writeStringField("text", text);
+            json.writeStringField("text", literal(text));
             json.writeEndObject();
         }
         json.writeEndArray();
         json.writeEndObject();
+    }
+
+    /** Clients replace functions such as {@code {{DATE(…)}}} even there. */
+    private static String literal(String text) {
+        return text.replaceAll("\\{(?=\\{)", "{ ");
     }
 
     /** 202 says that the workflow has begun. Whether it posts the card, no answer says. */

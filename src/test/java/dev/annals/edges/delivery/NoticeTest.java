@@ -161,6 +161,7 @@ class NoticeTest extends OneStream {
                         && card.path("version").asText().equals("1.4"),
                 "a message with a card");
         card.path("body").forEach(this::element);
+        require(texts(card).stream().noneMatch(text -> text.contains("{{")), "a function of dates");
         requireHarmless(body);
         return taken(body, new Says(202, ""));
     }

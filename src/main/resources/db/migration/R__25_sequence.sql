@@ -122,6 +122,8 @@ declare
   sequence  record;
   number    bigint;
 begin
+  -- The sequence is where the project is. A number of a project that arrives would collide with one that arrives.
+  perform annals.arrived_with_place(record.project_id, null);
   select next_value, max_value into sequence
     from annals.sequence
     where project_id = record.project_id and name = record.number_sequence and kind = 'SYNCHRONOUS' and deleted_at is null
@@ -133,8 +135,6 @@ begin
       where project_id = record.project_id and number_sequence = record.number_sequence;
   end if;
   if not found or number > sequence.max_value then
-    -- The sequence may be where the project is.
-    perform annals.arrived_with_place(record.project_id, null);
     raise foreign_key_violation using
       message = format('project %s has no sequence %s of kind SYNCHRONOUS with a value left', record.project_id, record.number_sequence),
       constraint = 'audit_record_number', schema = 'annals', table = 'audit_record',

@@ -7,4 +7,6 @@
 -- One row: records bigint.
 select count(*) as records
 from annals.places(:project_id, :first, :last) as p
-join annals.audit_record as r on r.project_id = :project_id and r.id = p.record_id
+cross join lateral (
+  select from annals.audit_record where project_id = :project_id and id = p.record_id
+  offset 0) as r

@@ -33,7 +33,7 @@ final class ProjectCopy {
     private static final Sql TAKE_STATE = Sql.named("derived/move/take_state");
 
     /** Records in one transaction of the target. */
-    private static final int CHUNK = 20_000;
+    static final int CHUNK = 20_000;
 
     private static final int REDACTIONS = 500;
     /** 16 KiB of JSON each. */
@@ -158,8 +158,9 @@ final class ProjectCopy {
                 "annals.append (" + APPEND + ")");
         stream(
                 "select r." + RECORD.replace(", ", ", r.") + " from annals.places('" + projectId + "', " + from + ", "
-                        + through + ") p join annals.audit_record r on r.project_id = '" + projectId
-                        + "' and r.id = p.record_id where not annals.is_reserved(r.action::text) order by p.sequence_id",
+                        + through + ") p cross join lateral (select * from annals.audit_record where project_id = '"
+                        + projectId + "' and id = p.record_id offset 0) r where not annals.is_reserved(r.action::text)"
+                        + " order by p.sequence_id",
                 "annals.audit_record (" + RECORD + ")");
         takeEvents(from, through);
         long arrived = Jdbc.number(

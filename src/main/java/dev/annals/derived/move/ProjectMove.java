@@ -81,6 +81,10 @@ public final class ProjectMove {
     /** An open transaction with a number of the project keeps the seal waiting, and the seal keeps writers waiting. */
     private static final String SEAL_WAITS = "set lock_timeout = '250ms'";
 
+    /** A plan made without statistics of the target would scan its tables for each chunk, or for each record. */
+    private static final String BY_INDEX =
+            "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off";
+
     private static final long SEAL_PAUSE_MILLIS = 250;
     /** Lock timeout and deadlock. */
     private static final Set<String> BUSY = Set.of("55P03", "40P01");
@@ -150,6 +154,7 @@ public final class ProjectMove {
     private Connection open(String database) throws SQLException {
         Connection connection = connections.open(database);
         connection.setAutoCommit(true);
+        Jdbc.execute(connection, BY_INDEX);
         return connection;
     }
 
@@ -181,13 +186,18 @@ public final class ProjectMove {
             copy.copyState();
             progress.reached(Step.ARRIVING, copy.end(target).head());
             long copied;
+            long left = Long.MAX_VALUE;
+            long leftBefore;
             do {
                 copied = copy.copyNext();
                 progress.reached(Step.COPYING, copied);
                 if (!isStillCopying(atHome, copied)) {
                     return;
                 }
-            } while (copy.end(source).head() - copied > NEAR);
+                leftBefore = left;
+                left = copy.end(source).head() - copied;
+                // Writers that are as fast as the copy must not keep it from its end.
+            } while (left > NEAR && (left > ProjectCopy.CHUNK || left < leftBefore / 2));
             copy.copyRest();
 
             ProjectCopy.End end = seal(atHome, source, move);

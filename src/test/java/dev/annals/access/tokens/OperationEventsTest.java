@@ -78,7 +78,7 @@ class OperationEventsTest extends ProjectTest {
     /** {@code annals.state()} shows all columns but those that it leaves out, so a secret that it does not know would be shown. */
     @ParameterizedTest
     @CsvSource(textBlock = """
-                    project, archive_required closed_at created_at id limits name retention_days
+                    project, archive_required closed_at created_at id is_moving limits moved_to name placement placement_epoch retention_days
                     access_token, allowed_addresses created_at description expired_at expires_at filter_digest id issued_by limits project_id replaced_by revoked_at scopes
                     writer_grant, created_at project_id role_name
                     legal_hold, actor_id created_at id lift_reason lifted_at project_id reason subject_id

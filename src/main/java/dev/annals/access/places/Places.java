@@ -79,18 +79,22 @@ public class Places {
     }
 
     /**
-     * Notes what a request has found or changed.
+     * Notes what a request has found in home, or changed there.
      *
-     * @param name null for home
+     * @param name null for home; of a database that the settings do not name, nothing is noted
      */
     public Database note(UUID projectId, @Nullable String name) {
-        changes.incrementAndGet();
-        if (name == null) {
-            elsewhere.remove(projectId);
-        } else {
-            elsewhere.put(projectId, databases.of(name));
+        Database known = of(projectId);
+        Database found = name == null ? databases.home() : databases.named(name).orElse(known);
+        if (found != known) {
+            changes.incrementAndGet();
+            if (name == null) {
+                elsewhere.remove(projectId);
+            } else {
+                elsewhere.put(projectId, found);
+            }
         }
-        return of(projectId);
+        return found;
     }
 
     /** Reads the map from home, if it has changed. */

@@ -151,10 +151,15 @@ public class Projects {
                         .bind("id", id)
                         .bind("name", id == null ? idOrName : null)
                         .execute(pool))
-                .map(rows -> rows.iterator().hasNext() ? project(rows.iterator().next()) : null)
+                .map(rows -> rows.iterator().hasNext() ? found(rows.iterator().next()) : null)
                 .onItem()
                 .ifNull()
                 .failWith(Projects::noSuchProject);
+    }
+
+    private Project found(Row row) {
+        places.note(row.getUUID("id"), row.getString("database"));
+        return project(row);
     }
 
     private Project project(Row row) {

@@ -7,6 +7,7 @@ import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Scope;
 import dev.annals.access.caller.View;
 import dev.annals.access.limits.Limits;
+import dev.annals.access.places.Places;
 import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
@@ -60,6 +61,7 @@ public class AccessTokens {
     private static final int MAX_FILE_BYTES = 1_024;
 
     private final Pool reads;
+    private final Places places;
     private final Optional<TokenHash> configuredAdmin;
     /** Null until the administration's project was read. */
     private volatile @Nullable Caller admin;
@@ -87,8 +89,9 @@ public class AccessTokens {
     /** Requests with the same token share one query. */
     private final Map<TokenHash, Uni<@Nullable Caller>> lookUps = new ConcurrentHashMap<>();
 
-    AccessTokens(Databases databases, AnnalsConfig config, TokenConfig limits, LookUpBounds lookUps) {
+    AccessTokens(Databases databases, Places places, AnnalsConfig config, TokenConfig limits, LookUpBounds lookUps) {
         this.reads = databases.home().reads();
+        this.places = places;
         this.configuredAdmin = ofSettings(config).map(TokenHash::of);
         this.known = Caffeine.newBuilder()
                 .maximumSize(KNOWN)
@@ -241,6 +244,7 @@ public class AccessTokens {
             List<AddressRange> allowed = Arrays.stream(row.getArrayOfStrings("allowed_addresses"))
                     .map(range -> AddressRange.parse(range).orElseThrow())
                     .toList();
+            places.note(row.getUUID("project_id"), row.getString("database"));
             return new Caller(
                     row.getUUID("project_id"),
                     scopes,

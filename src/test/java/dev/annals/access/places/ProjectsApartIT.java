@@ -68,6 +68,10 @@ class ProjectsApartIT {
     @BeforeEach
     void start() throws Exception {
         path = new BreakablePath(east.database().port());
+        service = startInstance();
+    }
+
+    private ServiceProcess startInstance() throws Exception {
         Map<String, String> settings = new HashMap<>();
         settings.put("ANNALS_DATABASE_URL", home.database().withPassword());
         settings.put("ANNALS_DATABASES", "main,east");
@@ -76,15 +80,16 @@ class ProjectsApartIT {
         settings.put("ANNALS_LOG_KEY", AuditLogFixture.LOG_KEY);
         settings.put("ANNALS_STREAMS_KEY", AuditLogFixture.STREAMS_KEY);
         settings.put("ANNALS_STREAMS_ALLOWED_HOSTS", "127.0.0.1");
-        service = ServiceProcess.start(settings).awaitListening();
+        ServiceProcess instance = ServiceProcess.start(settings).awaitListening();
         Await.until(
                 "east is used",
                 () -> HTTP.send(
-                                HttpRequest.newBuilder(service.managementUri("/q/health"))
+                                HttpRequest.newBuilder(instance.managementUri("/q/health"))
                                         .build(),
                                 HttpResponse.BodyHandlers.ofString())
                         .body()
                         .contains("\"east\": \"reads and writes\""));
+        return instance;
     }
 
     @AfterEach
@@ -278,5 +283,22 @@ class ProjectsApartIT {
                                 .get(LIMIT_SECONDS, TimeUnit.SECONDS)
                                 .status()
                         == 201);
+    }
+
+    @Test
+    void anotherInstanceUsesANewProjectAtOnce() throws Exception {
+        try (ServiceProcess other = startInstance()) {
+            for (int i = 0; i < 5; i++) {
+                Project project = newProject("east");
+                String appended = other.uri(LOGS).toString();
+                done(201, send(project.token(), "POST", appended, "{\"action\": \"append\"}"));
+                String found = other.uri("/v1/projects/" + project.id()).toString();
+                assertThat(done(200, send(ADMIN, "GET", found, ""))
+                                .json()
+                                .get("database")
+                                .asText())
+                        .isEqualTo("east");
+            }
+        }
     }
 }

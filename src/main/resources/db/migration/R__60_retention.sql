@@ -66,8 +66,10 @@ begin
           select from annals.feed_segment as segment
           where segment.project_id = gone.project_id and segment.append_id = gone.id));
   end if;
-  if not permitted and not exists (select from gone where not annals.is_removing(gone.project_id)) then
-    -- A copy of a project that is elsewhere.
+  if not permitted and exists (
+      select from annals.project where placement in ('arriving', 'gone') and xmin = pg_current_xact_id()::xid)
+      and not exists (select from gone where not annals.is_removing(gone.project_id)) then
+    -- A copy of a project that is elsewhere: remove_copy().
     return null;
   end if;
   if not permitted then
@@ -98,9 +100,11 @@ declare
 begin
   perform annals.require_administrator(actor_token);
   old_row := annals.lock_unreserved_project(project_id);
-  insert into annals.feed_horizon (project_id) values (project_id) on conflict do nothing;
-  -- Removals by the old policy end before the new one is in force.
-  perform annals.await_removal(project_id);
+  if old_row.placement = 'here' then
+    insert into annals.feed_horizon (project_id) values (project_id) on conflict do nothing;
+    -- Removals by the old policy end before the new one is in force.
+    perform annals.await_removal(project_id);
+  end if;
   if old_row.retention_days is not distinct from retention_days then
     return;
   end if;

@@ -142,6 +142,8 @@ create or replace trigger require_here before insert or update or delete on anna
 
 create or replace trigger refuse_change_of_sealed before update on annals.project
   for each row
-  when (old.placement = 'sealed' and (old.name, old.closed_at, old.retention_days, old.archive_required, old.limits)
-    is distinct from (new.name, new.closed_at, new.retention_days, new.archive_required, new.limits))
+  when (old.placement = 'sealed'
+    and (old.name <> new.name or old.closed_at is distinct from new.closed_at
+      or old.retention_days is distinct from new.retention_days or old.archive_required <> new.archive_required
+      or old.limits <> new.limits))
   execute function annals.refuse_change_of_sealed();

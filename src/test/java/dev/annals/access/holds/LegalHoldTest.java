@@ -284,7 +284,7 @@ class LegalHoldTest {
                     holding, "select annals.set_hold('%s', '%s', 'u-1', null, 'r')".formatted(project.id(), hold));
             CompletableFuture<ExtractableResponse<Response>> answer =
                     CompletableFuture.supplyAsync(() -> redact(record, "message"));
-            Await.until("the redaction waits", () -> waiting("annals.redact") == 1);
+            Await.until("the redaction waits", () -> waiting("annals.projection_checkpoint") == 1);
             assertThat(answer).isNotDone();
             holding.commit();
             assertProblem(answer.join(), 409, "legal-hold");

@@ -107,17 +107,16 @@ class ProjectElsewhereTest {
         log.run("create role " + role + " in role annals_writer");
         String asked = "select w::text from annals.where_is('" + project + "') as w";
         try (Connection writer = log.connect()) {
-            place(project, "gone");
-            assertThat(SqlFixture.texts(writer, asked)).containsExactly("(gone,east)");
             SqlFixture.execute(writer, "set session authorization " + role);
             assertThat(SqlFixture.texts(writer, asked)).containsExactly("(,)");
-            writer.rollback();
-            SqlFixture.execute(writer, "reset session authorization");
-            SqlFixture.execute(writer, "select annals.grant_writer('" + role + "', '" + project + "')");
-            SqlFixture.execute(writer, "set session authorization " + role);
+            log.run("select annals.grant_writer('" + role + "', '" + project + "')");
+            assertThat(SqlFixture.texts(writer, asked)).containsExactly("(here,)");
+            place(project, "gone");
             assertThat(SqlFixture.texts(writer, asked)).containsExactly("(gone,east)");
             SqlFixture.execute(writer, "reset session authorization");
-            writer.rollback();
+            assertThat(SqlFixture.texts(writer, asked)).containsExactly("(gone,east)");
+            place(project, "here");
+            log.run("select annals.revoke_writer('" + role + "', '" + project + "')");
         } finally {
             log.run("drop role " + role);
         }

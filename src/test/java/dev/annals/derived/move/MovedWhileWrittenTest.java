@@ -46,6 +46,8 @@ class MovedWhileWrittenTest {
     private final Random random = new Random(46);
     private UUID project;
     private volatile boolean written;
+    /** Nothing is written any more. */
+    private volatile boolean complete;
 
     private interface Work {
         void run() throws Exception;
@@ -171,7 +173,7 @@ class MovedWhileWrittenTest {
         boolean all = false;
         try (Client client = new Client("annals_service")) {
             while (!all && failures.isEmpty()) {
-                boolean ended = written;
+                boolean ended = complete;
                 try (Statement statement = client.connection().createStatement();
                         ResultSet page =
                                 statement.executeQuery("""
@@ -272,6 +274,7 @@ class MovedWhileWrittenTest {
             for (Thread thread : writers) {
                 thread.join();
             }
+            complete = true;
             for (Thread thread : reading) {
                 thread.join();
             }

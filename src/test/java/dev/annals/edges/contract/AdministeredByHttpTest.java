@@ -1,6 +1,7 @@
 package dev.annals.edges.contract;
 
 import static io.restassured.RestAssured.given;
+import static org.hamcrest.Matchers.contains;
 import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.notNullValue;
 
@@ -51,5 +52,14 @@ class AdministeredByHttpTest {
                 .then()
                 .statusCode(409);
         admin().get(archives).then().statusCode(200).body("archives", hasSize(0));
+    }
+
+    @Test
+    void theDatabasesAreListed() {
+        admin().get("/v1/databases")
+                .then()
+                .statusCode(200)
+                .body("databases.name", contains("main"))
+                .body("databases.home", contains(true));
     }
 }

@@ -1,7 +1,6 @@
 package dev.annals.edges.delivery;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.kernel.http.Timestamps;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
@@ -26,7 +25,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
@@ -44,7 +42,6 @@ import org.jspecify.annotations.Nullable;
 public final class AwsCredentials implements S3Credentials {
 
     private static final Logger LOG = Logger.getLogger(AwsCredentials.class);
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration LIMIT = Duration.ofSeconds(10);
     /** Metadata endpoints are near, and silent where they do not exist. */
     private static final Duration METADATA_LIMIT = Duration.ofSeconds(3);
@@ -82,7 +79,7 @@ public final class AwsCredentials implements S3Credentials {
     private @Nullable CompletableFuture<Keys> renewal;
 
     /**
-     * Keys and their time.
+     * Keys and their lifetime.
      *
      * @param ends not used from then on; null if they have no end
      */
@@ -118,12 +115,9 @@ public final class AwsCredentials implements S3Credentials {
         this.environment = environment;
         this.http = new HttpExchange(Targets.anywhere(vertx), client, LIMIT);
         this.metadata = new HttpExchange(
-                (host, isEncrypted) -> blocking(() -> InetAddress.getByName(host)), client, METADATA_LIMIT);
-    }
-
-    private <T> Uni<T> blocking(Callable<T> work) {
-        return Uni.createFrom()
-                .completionStage(() -> vertx.executeBlocking(work, false).toCompletionStage());
+                (host, isEncrypted) -> SinkLoops.blocking(vertx, () -> InetAddress.getByName(host)),
+                client,
+                METADATA_LIMIT);
     }
 
     @Override
@@ -164,34 +158,34 @@ public final class AwsCredentials implements S3Credentials {
                 .subscribe()
                 .with(
                         session -> {
-                            end(session);
+                            replace(session);
                             begun.complete(session.keys());
                         },
                         failure -> {
-                            keep(failure);
+                            retryLater(failure);
                             begun.completeExceptionally(failure);
                         });
         return begun;
     }
 
-    private synchronized void end(Session session) {
+    private synchronized void replace(Session session) {
         current = session;
         renewal = null;
     }
 
-    /** The keys before are used as long as they last. */
-    private synchronized void keep(Throwable failure) {
+    /** The previous keys are used as long as they last. */
+    private synchronized void retryLater(Throwable failure) {
         renewal = null;
         Session before = current;
         if (before != null && before.lasts(clock.instant())) {
-            current = new Session(before.keys(), before.ends(), later(before.ends()));
+            current = new Session(before.keys(), before.ends(), nextTry(before.ends()));
             LOG.warnf(
                     "The service's credentials cannot be renewed; the ones before last %s: %s",
                     before.ends() == null ? "on" : "until " + before.ends(), failure.getMessage());
         }
     }
 
-    private Instant later(@Nullable Instant ends) {
+    private Instant nextTry(@Nullable Instant ends) {
         Instant now = clock.instant();
         Duration left = ends == null ? READ_AGAIN : Duration.between(now, ends);
         return now.plus(left.dividedBy(10));
@@ -225,7 +219,7 @@ public final class AwsCredentials implements S3Credentials {
         if (token != null) {
             return webIdentity(token, variable("AWS_ROLE_ARN"), variable("AWS_ROLE_SESSION_NAME"));
         }
-        return blocking(this::profile).chain(profile -> {
+        return SinkLoops.blocking(vertx, this::profile).chain(profile -> {
             if (profile.containsKey("web_identity_token_file")) {
                 return webIdentity(
                         profile.get("web_identity_token_file"),
@@ -245,7 +239,7 @@ public final class AwsCredentials implements S3Credentials {
         });
     }
 
-    /** @param end the name of their end; null if they have none */
+    /** @param end the name of the field with their end; null if they have none */
     private Session session(
             String source,
             Function<String, @Nullable String> fields,
@@ -253,14 +247,11 @@ public final class AwsCredentials implements S3Credentials {
             String secret,
             String token,
             @Nullable String end) {
-        String accessKey = String.valueOf(fields.apply(access)).strip();
-        String secretKey = String.valueOf(fields.apply(secret)).strip();
-        String sessionToken =
-                Optional.ofNullable(fields.apply(token)).map(String::strip).orElse("");
+        String accessKey = text(fields.apply(access));
+        String secretKey = text(fields.apply(secret));
+        String sessionToken = text(fields.apply(token));
         String expires = end == null ? null : fields.apply(end);
-        if (fields.apply(access) == null
-                || fields.apply(secret) == null
-                || !S3Credentials.TEXT.matcher(accessKey + ":" + secretKey).matches()
+        if (!S3Credentials.TEXT.matcher(accessKey + ":" + secretKey).matches()
                 || !(sessionToken.isEmpty() || LINE.matcher(sessionToken).matches())) {
             throw none(source + " has no usable " + access + " and " + secret + ".");
         }
@@ -274,12 +265,16 @@ public final class AwsCredentials implements S3Credentials {
                 clock.instant());
     }
 
+    private static String text(@Nullable String field) {
+        return field == null ? "" : field.strip();
+    }
+
     private Uni<Session> webIdentity(String file, @Nullable String role, @Nullable String name) {
         if (role == null) {
             return Uni.createFrom().failure(none("The web identity of " + file + " needs a role: set AWS_ROLE_ARN."));
         }
         URI sts = sts();
-        return blocking(() -> token(file, WEB_TOKEN))
+        return SinkLoops.blocking(vertx, () -> token(file, WEB_TOKEN))
                 .chain(token -> http.send(new HttpExchange.Request(
                         HttpMethod.POST,
                         sts,
@@ -330,13 +325,14 @@ public final class AwsCredentials implements S3Credentials {
     private static URI endpoint(String url, String variable) {
         try {
             URI uri = URI.create(url);
-            if (uri.getHost() != null && List.of("http", "https").contains(String.valueOf(uri.getScheme()))) {
+            // Failures show it, so it has no password.
+            if (HttpExchange.isHttp(uri) && uri.getRawUserInfo() == null) {
                 return uri;
             }
         } catch (IllegalArgumentException e) {
             // as below
         }
-        throw none(variable + " is no http or https URL.");
+        throw none(variable + " is no http or https URL without a user.");
     }
 
     private static String form(Map<String, String> fields) {
@@ -423,7 +419,7 @@ public final class AwsCredentials implements S3Credentials {
         }
         // Any other host must be https or this machine's loopback.
         HttpExchange exchange = isNear ? metadata : http;
-        return blocking(this::containerHeaders)
+        return SinkLoops.blocking(vertx, this::containerHeaders)
                 .chain(headers ->
                         exchange.send(new HttpExchange.Request(HttpMethod.GET, url, headers, Buffer.buffer())))
                 .onFailure(failure -> !(failure instanceof NoCredentialsException))
@@ -445,16 +441,12 @@ public final class AwsCredentials implements S3Credentials {
     }
 
     private Session fromJson(String source, HttpExchange.Answer answer) {
-        JsonNode json;
-        try {
-            json = answer.status() == 200 ? JSON.readTree(answer.body().getBytes()) : null;
-        } catch (IOException e) {
-            json = null;
-        }
-        if (json == null || !json.path("Code").asText("Success").equals("Success")) {
+        JsonNode fields = answer.json();
+        if (answer.status() != 200
+                || !fields.isObject()
+                || !fields.path("Code").asText("Success").equals("Success")) {
             throw none(source + " gives none: HTTP status " + answer.status() + ".");
         }
-        JsonNode fields = json;
         return session(
                 source,
                 name -> fields.path(name).isTextual() ? fields.path(name).textValue() : null,

@@ -6,10 +6,10 @@ import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.edges.export.Verdict;
+import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A record as a log of Datadog: its standard attributes, and in {@code annals} the whole record as in the feed.
@@ -29,13 +29,13 @@ final class DatadogLog {
         json.writeStringField("status", status(record));
         json.writeObjectFieldStart("evt");
         json.writeStringField("name", record.action());
-        string("outcome", record.outcome(), json);
+        JsonBody.string("outcome", record.outcome(), json);
         json.writeEndObject();
         Party actor = record.actor();
         if (actor != null) {
             json.writeObjectFieldStart("usr");
-            string("id", actor.id(), json);
-            string("name", actor.name(), json);
+            JsonBody.string("id", actor.id(), json);
+            JsonBody.string("name", actor.name(), json);
             json.writeEndObject();
         }
         if (record.ipAddress() != null) {
@@ -57,11 +57,5 @@ final class DatadogLog {
             case FAILURE -> "warn";
             case UNKNOWN -> "notice";
         };
-    }
-
-    private static void string(String name, @Nullable String value, JsonGenerator json) throws IOException {
-        if (value != null) {
-            json.writeStringField(name, value);
-        }
     }
 }

@@ -2,13 +2,12 @@ package dev.annals.edges.delivery;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.MissingNode;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.edges.export.Verdict;
+import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
 import java.net.URI;
@@ -20,13 +19,12 @@ import org.jspecify.annotations.Nullable;
  * A record as a document of the Elastic Common Schema, with the action {@code create} of Elasticsearch's bulk API. The object
  * {@code annals} has the fields that ECS lacks.
  *
- * <p>The id of a document is made from the ids of project and record: a record that is sent again is there already, and no project can
- * take the id of another project's record. Metadata are text. As an object, their first names and types would decide in the index
- * which later records it takes.
+ * <p>The id of a document is made from the ids of project and record: a record that is sent again exists already, and no project can
+ * take the id of another project's record. Metadata is text. As an object, its first names and types would decide in the
+ * index which later records it accepts.
  */
 final class ElasticDocument {
 
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String ECS_VERSION = "8.11.0";
     private static final String ANSWER = "filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason";
     private static final int SHOWN = 400;
@@ -59,12 +57,13 @@ final class ElasticDocument {
         json.writeStringField("project_id", projectId.toString());
         party("actor", record.actor(), true, json);
         party("subject", record.subject(), true, json);
-        string("outcome", record.outcome(), json);
-        string("recorded_by", stored.recordedBy(), json);
+        JsonBody.string("outcome", record.outcome(), json);
+        JsonBody.string("recorded_by", stored.recordedBy(), json);
         RecordEncoder.number(stored, json);
-        string("metadata", record.metadata(), json);
+        JsonBody.string("metadata", record.metadata(), json);
         if (stored.redaction() != null) {
-            string("redacted", String.join(" ", stored.redaction().digests().keySet()), json);
+            JsonBody.string(
+                    "redacted", String.join(" ", stored.redaction().digests().keySet()), json);
         }
         json.writeEndObject();
         json.writeEndObject();
@@ -89,26 +88,20 @@ final class ElasticDocument {
             throws IOException {
         if (party != null) {
             json.writeObjectFieldStart(field);
-            string("type", typed ? party.type() : null, json);
-            string("id", party.id(), json);
-            string("name", party.name(), json);
+            JsonBody.string("type", typed ? party.type() : null, json);
+            JsonBody.string("id", party.id(), json);
+            JsonBody.string("name", party.name(), json);
             json.writeEndObject();
         }
     }
 
-    /** The type {@code ip} takes no networks. */
+    /** The type {@code ip} accepts no networks. */
     private static void address(@Nullable String address, JsonGenerator json) throws IOException {
         if (address != null) {
             json.writeObjectFieldStart("source");
             json.writeStringField("address", address);
-            string("ip", address.contains("/") ? null : address, json);
+            JsonBody.string("ip", address.contains("/") ? null : address, json);
             json.writeEndObject();
-        }
-    }
-
-    private static void string(String name, @Nullable String value, JsonGenerator json) throws IOException {
-        if (value != null) {
-            json.writeStringField(name, value);
         }
     }
 
@@ -123,7 +116,7 @@ final class ElasticDocument {
         } else if (answer.status() == BAD_REQUEST && records == 0) {
             return new Sink.Outcome.Delivered("It takes the key, and asks for records.");
         }
-        JsonNode items = items(answer);
+        JsonNode items = answer.json().path("items");
         if (answer.status() != OK || items.size() != records) {
             return answer.isCut() && records > 1
                     ? new Sink.Outcome.Refused("Its answer is too long.", false)
@@ -148,14 +141,6 @@ final class ElasticDocument {
         String text = error.path("type").asText() + ": " + error.path("reason").asText();
         return "It answered with the status "
                 + item.path("create").path("status").asInt() + " for a record. It says "
-                + text.replaceAll("\\p{Cc}", " ").substring(0, Math.min(SHOWN, text.length())) + ".";
-    }
-
-    private static JsonNode items(HttpExchange.Answer answer) {
-        try {
-            return JSON.readTree(answer.body().getBytes()).path("items");
-        } catch (IOException e) {
-            return MissingNode.getInstance();
-        }
+                + HttpExchange.Answer.shown(text, SHOWN) + ".";
     }
 }

@@ -1,5 +1,8 @@
 package dev.annals.edges.delivery;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import io.smallrye.mutiny.TimeoutException;
 import io.smallrye.mutiny.Uni;
 import io.smallrye.mutiny.subscription.UniEmitter;
@@ -13,6 +16,7 @@ import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.RequestOptions;
 import io.vertx.core.net.SocketAddress;
+import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.URI;
@@ -35,6 +39,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class HttpExchange {
 
+    private static final ObjectMapper JSON = new ObjectMapper();
     private static final int MAX_ANSWER_BYTES = 65_536;
     /** Parts of objects, which commands read. */
     private static final int MAX_PART_BYTES = 8 * 1_048_576;
@@ -90,6 +95,20 @@ public final class HttpExchange {
             return status / 100 == 5 || status == 408 || status == 425 || status == 429;
         }
 
+        /** Missing if it is no JSON. */
+        JsonNode json() {
+            try {
+                return JSON.readTree(body.getBytes());
+            } catch (IOException e) {
+                return MissingNode.getInstance();
+            }
+        }
+
+        /** The beginning of a text of an answer, in one line. */
+        static String shown(String text, int most) {
+            return text.replaceAll("\\p{Cc}", " ").substring(0, Math.min(most, text.length()));
+        }
+
         boolean isCut() {
             return body.length() == MAX_ANSWER_BYTES;
         }
@@ -111,13 +130,16 @@ public final class HttpExchange {
 
     static void check(String url, BiConsumer<String, String> wrong) {
         URI uri = uri(url);
-        if (uri == null
-                || uri.getHost() == null
-                || !("https".equals(uri.getScheme()) || "http".equals(uri.getScheme()))) {
+        if (uri == null || !isHttp(uri)) {
             wrong.accept("url", "It must be an https URL; http is for this machine's loopback alone.");
         } else if (uri.getRawUserInfo() != null || uri.getRawFragment() != null || uri.getPort() == 0) {
             wrong.accept("url", "It must have no user, no password, no fragment and no port 0: the URL is shown.");
         }
+    }
+
+    /** Whether a URL is http or https, and names a host. */
+    static boolean isHttp(URI url) {
+        return url.getHost() != null && (isTls(url) || "http".equals(url.getScheme()));
     }
 
     private static @Nullable URI uri(String text) {

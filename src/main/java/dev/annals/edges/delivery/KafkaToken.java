@@ -1,13 +1,11 @@
 package dev.annals.edges.delivery;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.edges.delivery.Sink.SinkException;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpMethod;
-import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -33,7 +31,6 @@ import org.jspecify.annotations.Nullable;
  */
 record KafkaToken(String value, String principalName, long lifetimeMs) implements OAuthBearerToken {
 
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final Pattern BEARER = Pattern.compile("[0-9A-Za-z._~+/-]{1,16384}=*");
     private static final Pattern ERROR = Pattern.compile("[a-z_]{1,64}");
     private static final long DEFAULT_SECONDS = 300;
@@ -56,7 +53,7 @@ record KafkaToken(String value, String principalName, long lifetimeMs) implement
     }
 
     /**
-     * Asks for one.
+     * Requests a token.
      *
      * @param login {@code client id:client secret}
      * @return fails with {@link SinkException}
@@ -84,12 +81,7 @@ record KafkaToken(String value, String principalName, long lifetimeMs) implement
     }
 
     private static KafkaToken read(HttpExchange.Answer answer, String id) {
-        JsonNode json;
-        try {
-            json = JSON.readTree(answer.body().getBytes());
-        } catch (IOException e) {
-            json = JSON.missingNode();
-        }
+        JsonNode json = answer.json();
         String value = json.path("access_token").asText();
         if (answer.status() != 200 || !BEARER.matcher(value).matches()) {
             String error = json.path("error").asText();

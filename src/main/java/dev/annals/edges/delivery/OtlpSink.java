@@ -1,13 +1,11 @@
 package dev.annals.edges.delivery;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.kernel.http.JsonBody;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpMethod;
-import java.io.IOException;
 import java.net.URI;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -27,7 +25,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class OtlpSink implements Sink {
 
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final int SHOWN_CHARACTERS = 512;
     private static final Pattern HEADER =
             Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):[ \\t]*([!-~]([ -~]*[!-~])?)");
@@ -120,17 +117,10 @@ final class OtlpSink implements Sink {
         if (answer.status() / 100 != 2) {
             return answer.outcome();
         }
-        JsonNode partial;
-        try {
-            partial = JSON.readTree(answer.body().getBytes()).path("partialSuccess");
-        } catch (IOException e) {
-            // Some receivers answer with a word, not with JSON.
-            return new Outcome.Delivered(answer.text());
-        }
+        // Some receivers answer with a word, not with JSON.
+        JsonNode partial = answer.json().path("partialSuccess");
         long rejected = partial.path("rejectedLogRecords").asLong();
-        String message = partial.path("errorMessage").asText();
-        String shown = message.substring(0, Math.min(SHOWN_CHARACTERS, message.length()))
-                .replaceAll("\\p{Cntrl}", " ");
+        String shown = HttpExchange.Answer.shown(partial.path("errorMessage").asText(), SHOWN_CHARACTERS);
         return rejected > 0
                 ? new Outcome.Refused("It rejected " + rejected + " log records. " + shown, false)
                 : new Outcome.Delivered((answer.text() + " " + shown).strip());

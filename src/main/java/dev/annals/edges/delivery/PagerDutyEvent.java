@@ -47,7 +47,7 @@ final class PagerDutyEvent {
         json.writeEndObject();
     }
 
-    /** A batch without records makes an event that pages no one: it resolves an alert that does not exist. */
+    /** A batch without records becomes an event that resolves an alert that does not exist, and so pages no person. */
     static Buffer request(Sink.Batch batch, String routingKey) {
         String key = "\"routing_key\":\"" + routingKey + "\"";
         if (batch.records().isEmpty()) {
@@ -60,8 +60,8 @@ final class PagerDutyEvent {
 
     /** A wrong routing key is no fault of the record. */
     static Sink.Outcome outcome(HttpExchange.Answer answer, String routingKey) {
-        String said = answer.body().toString().replace(routingKey, "…").replaceAll("\\p{Cc}", " ");
-        String why = answer.text() + " " + said.substring(0, Math.min(SHOWN, said.length()));
+        String said = answer.body().toString().replace(routingKey, "…");
+        String why = answer.text() + " " + HttpExchange.Answer.shown(said, SHOWN);
         if (answer.status() == BAD_REQUEST && said.toLowerCase(Locale.ROOT).contains("routing")) {
             return new Sink.Outcome.Failed(why, null);
         }

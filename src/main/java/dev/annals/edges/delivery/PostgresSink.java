@@ -25,7 +25,6 @@ import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.time.Duration;
-import java.util.concurrent.Callable;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -109,7 +108,7 @@ final class PostgresSink implements Sink {
     @Override
     public Uni<Cursor> begin(Cursor known) {
         return targets.resolve(host(stream.url()))
-                .chain(address -> blocking(() -> options(address)))
+                .chain(address -> SinkLoops.blocking(vertx, () -> options(address)))
                 .chain(this::connect)
                 .chain(open -> MAKE_SINK_TABLES
                         .execute(open)
@@ -127,11 +126,6 @@ final class PostgresSink implements Sink {
                 .bind("project_id", stream.projectId())
                 .bind("rewinds", stream.progress().rewinds())
                 .bind("cursor", known.toString());
-    }
-
-    private <T> Uni<T> blocking(Callable<T> work) {
-        return Uni.createFrom()
-                .completionStage(() -> vertx.executeBlocking(work, false).toCompletionStage());
     }
 
     private Uni<SqlConnection> connect(PgConnectOptions options) {

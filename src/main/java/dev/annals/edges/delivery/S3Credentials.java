@@ -26,7 +26,7 @@ public interface S3Credentials {
         }
     }
 
-    /** No keys can be had. The message says what was tried and what to do, and has no secret. */
+    /** No keys are available. The message says what was tried and what to do, and has no secret. */
     final class NoCredentialsException extends RuntimeException {
 
         @Serial
@@ -44,7 +44,7 @@ public interface S3Credentials {
      */
     Uni<Keys> keys();
 
-    /** Tells that a store holds these keys for expired, so that other ones are asked for next. */
+    /** Reports that a store rejected these keys as expired: the next call of {@link #keys} asks for new ones. */
     default void rejected(Keys keys) {}
 
     /**

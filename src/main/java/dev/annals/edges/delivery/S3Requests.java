@@ -135,8 +135,9 @@ public final class S3Requests {
                 .keys()
                 .chain(keys -> http.send(signed(keys, method, path, parameters, headers, body, digest))
                         .invoke(answer -> {
-                            if (EXPIRED.matcher(answer.body().toString(StandardCharsets.UTF_8))
-                                    .find()) {
+                            if (answer.status() >= 400
+                                    && EXPIRED.matcher(answer.body().toString(StandardCharsets.UTF_8))
+                                            .find()) {
                                 credentials.rejected(keys);
                             }
                         }));

@@ -232,9 +232,7 @@ final class S3Sink implements Sink {
 
     private Uni<Body> compressed(Batch batch, @Nullable String note) {
         String comment = comment(batch, note);
-        return Uni.createFrom()
-                .completionStage(() ->
-                        vertx.executeBlocking(() -> gzip(batch, comment), false).toCompletionStage());
+        return SinkLoops.blocking(vertx, () -> gzip(batch, comment));
     }
 
     private String comment(Batch batch, @Nullable String note) {

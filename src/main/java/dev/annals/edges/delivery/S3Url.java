@@ -38,8 +38,7 @@ public record S3Url(URI endpoint, String bucket, String prefix, String region) {
         String query = uri.getRawQuery();
         Matcher path = PATH.matcher(uri.getRawPath() == null ? "" : uri.getRawPath());
         Matcher region = REGION.matcher(query == null ? "region=" + DEFAULT_REGION : query);
-        if (uri.getHost() == null
-                || !("https".equals(uri.getScheme()) || "http".equals(uri.getScheme()))
+        if (!HttpExchange.isHttp(uri)
                 || uri.getRawUserInfo() != null
                 || uri.getRawFragment() != null
                 || uri.getPort() == 0

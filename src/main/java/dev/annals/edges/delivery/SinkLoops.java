@@ -3,11 +3,13 @@ package dev.annals.edges.delivery;
 import dev.annals.kernel.quarantine.ClientLoops;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
+import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import jakarta.annotation.Priority;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.time.Duration;
+import java.util.concurrent.Callable;
 
 /** The event loops of connections to sinks. A sink that keeps them busy delays other sinks, but no request. */
 @ApplicationScoped
@@ -32,6 +34,12 @@ class SinkLoops {
 
     Vertx vertx() {
         return vertx;
+    }
+
+    /** Does work that blocks on a worker thread. */
+    static <T> Uni<T> blocking(Vertx vertx, Callable<T> work) {
+        return Uni.createFrom()
+                .completionStage(() -> vertx.executeBlocking(work, false).toCompletionStage());
     }
 
     void stop(@Observes @Priority(LAST) ShutdownEvent event) {

@@ -2,8 +2,6 @@ package dev.annals.edges.delivery;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.MissingNode;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import java.io.IOException;
@@ -15,7 +13,6 @@ import java.util.UUID;
 /** A record as an event of Splunk's HTTP Event Collector: the JSON of the feed, its time, and the sequence id as an indexed field. */
 final class SplunkEvent {
 
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final int MICROS = 6;
     private static final int SHOWN = 200;
     private static final int NO_DATA = 5;
@@ -44,13 +41,13 @@ final class SplunkEvent {
 
     /** Only a code about the data refuses the batch. A wrong token or a full queue is no fault of the records. */
     static Sink.Outcome outcome(Sink.Batch batch, HttpExchange.Answer answer) {
-        JsonNode said = said(answer);
+        JsonNode said = answer.json();
         int code = said.path("code").isInt() ? said.path("code").intValue() : -1;
-        String text = said.path("text").asText("").replaceAll("\\p{Cc}", " ");
         String why = answer.text()
                 + (code < 0
                         ? " That is no answer of Splunk's HTTP Event Collector."
-                        : " It says " + code + ": " + text.substring(0, Math.min(SHOWN, text.length())) + ".");
+                        : " It says " + code + ": "
+                                + HttpExchange.Answer.shown(said.path("text").asText(""), SHOWN) + ".");
         if (answer.status() == 200 && code == 0) {
             return new Sink.Outcome.Delivered(why);
         } else if (code == NO_DATA && batch.records().isEmpty()) {
@@ -59,13 +56,5 @@ final class SplunkEvent {
             return new Sink.Outcome.Refused(why, false);
         }
         return new Sink.Outcome.Failed(why, answer.failed().after());
-    }
-
-    private static JsonNode said(HttpExchange.Answer answer) {
-        try {
-            return JSON.readTree(answer.body().getBytes());
-        } catch (IOException e) {
-            return MissingNode.getInstance();
-        }
     }
 }

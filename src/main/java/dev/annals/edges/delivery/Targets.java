@@ -111,9 +111,7 @@ class Targets {
      * @return fails with {@link RefusedTargetException} if no address is allowed, with {@link UnknownHostException} if the host is unknown
      */
     Uni<InetAddress> resolve(String host) {
-        return Uni.createFrom()
-                .completionStage(
-                        () -> vertx.executeBlocking(() -> allowed(host), false).toCompletionStage());
+        return SinkLoops.blocking(vertx, () -> allowed(host));
     }
 
     /** A connection without encryption must stay on this machine. */

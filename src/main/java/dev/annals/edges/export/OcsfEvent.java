@@ -8,6 +8,7 @@ import dev.annals.core.record.AuditRecord.Party;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.core.record.StoredRecord.Redaction;
+import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
 import java.time.OffsetDateTime;
@@ -56,7 +57,7 @@ final class OcsfEvent {
         writeStatus(record.outcome(), json);
         writeEndpoint(ocsf, record.ipAddress(), json);
         writeSubject(ocsf, record, json);
-        string("message", record.message(), json);
+        JsonBody.string("message", record.message(), json);
         writeUnmapped(ocsf, stored, json);
         json.writeEndObject();
     }
@@ -155,7 +156,7 @@ final class OcsfEvent {
             }
             case GROUP_MANAGEMENT -> {
                 json.writeObjectFieldStart("group");
-                string("type", subject == null ? null : subject.type(), json);
+                JsonBody.string("type", subject == null ? null : subject.type(), json);
                 writeIdAndName(subject, json);
                 json.writeEndObject();
             }
@@ -174,7 +175,7 @@ final class OcsfEvent {
         json.writeObjectFieldStart("file");
         json.writeNumberField("type_id", 0);
         json.writeStringField("type", UNKNOWN);
-        string("uid", subject.id(), json);
+        JsonBody.string("uid", subject.id(), json);
         json.writeStringField("name", subject.name() == null ? id : subject.name());
         json.writeEndObject();
     }
@@ -185,7 +186,7 @@ final class OcsfEvent {
         }
         json.writeArrayFieldStart(field);
         json.writeStartObject();
-        string("type", subject.type(), json);
+        JsonBody.string("type", subject.type(), json);
         writeIdAndName(subject, json);
         json.writeEndObject();
         json.writeEndArray();
@@ -197,8 +198,8 @@ final class OcsfEvent {
             json.writeStringField("name", UNKNOWN);
             return;
         }
-        string("uid", party.id(), json);
-        string("name", party.name(), json);
+        JsonBody.string("uid", party.id(), json);
+        JsonBody.string("name", party.name(), json);
     }
 
     private static void writeStatus(@Nullable String outcome, JsonGenerator json) throws IOException {
@@ -226,10 +227,10 @@ final class OcsfEvent {
         }
         json.writeNumberField("sequence_id", stored.sequenceId());
         if (record.actor() != null) {
-            string("actor_type", record.actor().type(), json);
+            JsonBody.string("actor_type", record.actor().type(), json);
         }
         RecordEncoder.number(stored, json);
-        string("recorded_by", stored.recordedBy(), json);
+        JsonBody.string("recorded_by", stored.recordedBy(), json);
         json.writeFieldName("metadata");
         json.writeRawValue(record.metadata() == null ? "{}" : record.metadata());
         Redaction redaction = stored.redaction();
@@ -242,9 +243,9 @@ final class OcsfEvent {
     private static void writeOriginal(@Nullable Party subject, JsonGenerator json) throws IOException {
         if (subject != null) {
             json.writeObjectFieldStart("subject");
-            string("type", subject.type(), json);
-            string("id", subject.id(), json);
-            string("name", subject.name(), json);
+            JsonBody.string("type", subject.type(), json);
+            JsonBody.string("id", subject.id(), json);
+            JsonBody.string("name", subject.name(), json);
             json.writeEndObject();
         }
     }
@@ -252,11 +253,5 @@ final class OcsfEvent {
     private static void writeTime(String name, OffsetDateTime time, JsonGenerator json) throws IOException {
         json.writeNumberField(name, time.toInstant().toEpochMilli());
         json.writeStringField(name + "_dt", Timestamps.format(time));
-    }
-
-    private static void string(String name, @Nullable String value, JsonGenerator json) throws IOException {
-        if (value != null) {
-            json.writeStringField(name, value);
-        }
     }
 }

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** JSON of answers, written directly into memory. */
 public final class JsonBody {
@@ -49,6 +50,13 @@ public final class JsonBody {
             throw new UncheckedIOException("memory cannot fail to be written", e);
         }
         return bytes.toByteArray();
+    }
+
+    /** Writes a member unless its value is null. */
+    public static void string(String name, @Nullable String value, JsonGenerator json) throws IOException {
+        if (value != null) {
+            json.writeStringField(name, value);
+        }
     }
 
     @FunctionalInterface

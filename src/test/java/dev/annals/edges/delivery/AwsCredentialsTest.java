@@ -2,6 +2,7 @@ package dev.annals.edges.delivery;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.annals.Await;
 import dev.annals.BesideTheService;
@@ -17,11 +18,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The service finds its keys as AWS's SDKs do, asks each source as it requires, and renews keys before they end. */
@@ -188,6 +192,65 @@ class AwsCredentialsTest {
         environment.put("AWS_CONTAINER_CREDENTIALS_FULL_URI", url);
         environment.put("AWS_CONTAINER_AUTHORIZATION_TOKEN", AwsEndpoints.CONTAINER_TOKEN);
         assertNone("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    }
+
+    /** What is in front of the right answer is longer than what is read of one. */
+    static Stream<Arguments> hostileAnswers() {
+        String good = "{\"AccessKeyId\": \"AKIDHOSTILE\", \"SecretAccessKey\": \"a-secret-key\"%s}";
+        return Stream.of(
+                arguments(302, good.formatted("")),
+                arguments(200, " ".repeat(70_000) + good.formatted("")),
+                arguments(200, good.formatted("").replace("AKID", "AKID\\r\\nX-Other: ")),
+                arguments(200, good.formatted("").replace("a-secret-key", "a\\nsecret-key")),
+                arguments(200, good.formatted(", \"Token\": \"a\\r\\nX-Other: b\"")),
+                arguments(200, good.formatted(", \"Expiration\": \"soon\"")),
+                arguments(200, good.formatted("").replace("\"AKIDHOSTILE\"", "12345")),
+                arguments(200, "[" + good.formatted("") + "]"),
+                arguments(200, "[".repeat(5_000)),
+                arguments(200, "null"),
+                arguments(200, ""));
+    }
+
+    @ParameterizedTest
+    @MethodSource("hostileAnswers")
+    void noKeysAreTakenFromAnotherAnswer(int status, String body) throws Exception {
+        try (FixedAnswer hostile = new FixedAnswer(status, body)) {
+            environment.put("AWS_CONTAINER_CREDENTIALS_FULL_URI", hostile.url() + "/container");
+            assertNone("The container's endpoint");
+            assertThat(hostile.asked).containsExactly("/container");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"two words", "../../other", "a/b", "", "<html>"})
+    void aRoleIsAName(String role) throws Exception {
+        try (FixedAnswer hostile = new FixedAnswer(200, role)) {
+            environment.put("AWS_EC2_METADATA_SERVICE_ENDPOINT", hostile.url());
+            assertNone("no role");
+            assertThat(hostile.asked).allMatch(path -> !path.contains("other") && !path.endsWith("b"));
+        }
+    }
+
+    /** A web identity is as good as keys. */
+    @Test
+    void aWebIdentityIsSentOverTlsAlone() throws Exception {
+        useWebIdentity();
+        for (String url : List.of("http://192.0.2.1/", "http://127.0.0.1@192.0.2.1/", "ftp://127.0.0.1/", "no URL")) {
+            environment.put("AWS_ENDPOINT_URL_STS", url);
+            assertNone("AWS_ENDPOINT_URL_STS");
+        }
+        environment.remove("AWS_ENDPOINT_URL_STS");
+        environment.put("AWS_REGION", "eu.evil.example/");
+        assertNone("AWS_REGION");
+    }
+
+    /** Failures name the endpoint, and tenants read them. */
+    @Test
+    void noPasswordOfAnEndpointIsShown() {
+        environment.put("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://user:hidden@127.0.0.1:1/container");
+        assertThatThrownBy(() -> keys(credentials()))
+                .isInstanceOf(NoCredentialsException.class)
+                .hasMessageNotContaining("hidden");
     }
 
     @ParameterizedTest

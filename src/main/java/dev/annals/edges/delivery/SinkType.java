@@ -73,7 +73,7 @@ enum SinkType {
         return switch (this) {
             case WEBHOOK -> true;
             case POSTGRESQL, OTLP, SYSLOG -> hadOne;
-            // Without one it has the service's own identity, where that is allowed.
+            // Without a secret it uses the service's own identity, where that is allowed.
             case S3 -> false;
             case KAFKA -> KafkaUrl.parse(url).mechanism() != null;
         };

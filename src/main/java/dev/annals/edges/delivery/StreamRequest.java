@@ -95,7 +95,7 @@ record StreamRequest(
         if (allProjects && format != null && !format.pause().isZero()) {
             fields.wrong(
                     ALL_PROJECTS,
-                    "Each project would have a pace of its own: people get one feed, such as the administration's.");
+                    "Slack, Teams and PagerDuty limit the rate of messages: deliver one feed, such as the administration's.");
         }
         boolean isWhole = allProjects && filter.equals("{}") && onRefusal.equals(NamedStream.STOP);
         if (archive && !(isWhole && type == SinkType.S3 && format == StreamFormat.JSON)) {

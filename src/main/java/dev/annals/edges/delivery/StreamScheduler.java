@@ -1,13 +1,9 @@
 package dev.annals.edges.delivery;
 
-import dev.annals.access.actions.Catalogue;
-import dev.annals.access.actions.Catalogues;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.feed.FeedReader;
-import dev.annals.core.record.RecordEncoder;
-import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Sql;
@@ -83,10 +79,7 @@ final class StreamScheduler {
     private final StreamStore streams;
     private final Vertx vertx;
     private final DeliveryConfig config;
-    /** Its URL; null if the service does not know it. */
-    private final @Nullable String viewer;
-
-    private final Catalogues catalogues;
+    private final StreamEncodings encodings;
     private final Counter delivered;
     private final Counter failures;
     private final PeriodicTask looks;
@@ -104,8 +97,7 @@ final class StreamScheduler {
             StreamStore streams,
             Vertx vertx,
             DeliveryConfig config,
-            AnnalsConfig annals,
-            Catalogues catalogues,
+            StreamEncodings encodings,
             MeterRegistry metrics) {
         this.pool = database.reads();
         this.reader = reader;
@@ -114,9 +106,7 @@ final class StreamScheduler {
         this.streams = streams;
         this.vertx = vertx;
         this.config = config;
-        this.viewer =
-                annals.publicUrl().map(url -> url.replaceAll("/+$", "") + "/").orElse(null);
-        this.catalogues = catalogues;
+        this.encodings = encodings;
         this.looks = new PeriodicTask(this::look, INTERVAL, Duration.ZERO, LOG, "Streams");
         this.reading = new Bulkhead(
                 READING, config.concurrent(), READ_WAIT, "Too many streams read at a time: they try again.");
@@ -324,27 +314,12 @@ final class StreamScheduler {
         return left.compareTo(look) < 0 ? left : look;
     }
 
-    private Uni<RecordEncoder.Format> encoding(NamedStream stream) {
-        Uni<Catalogue> catalogue = stream.format() == StreamFormat.OCSF
-                ? catalogues.now(stream.projectId())
-                : Uni.createFrom().item(Catalogue.NONE);
-        return catalogue.map(now -> encoding(stream, stream.format().of(stream.projectId(), now, viewer)));
-    }
-
-    private RecordEncoder.Format encoding(NamedStream stream, RecordEncoder.Format format) {
-        return switch (stream.sinkType()) {
-            case SYSLOG -> new SyslogMessage(stream, format, config.syslogBytes());
-            case OTLP -> OtlpRecord::write;
-            case WEBHOOK, POSTGRESQL, KAFKA, S3 -> format;
-        };
-    }
-
     /** Holds the memory of the stream's project until the work ends. */
     <T> Uni<T> withPage(NamedStream stream, FeedQuery query, Function<FeedPage, Uni<T>> work) {
         // The page, and the body made from it.
         return memory.take(stream.projectId(), query.memory() + 2L * query.maxBytes() + FeedQuery.LARGEST_RECORD)
                 .chain(held -> reading.run(() ->
-                                encoding(stream).chain(format -> reader.read(stream.projectId(), query.as(format))))
+                                encodings.of(stream).chain(format -> reader.read(stream.projectId(), query.as(format))))
                         .chain(work::apply)
                         .onTermination()
                         .invoke(held::close));

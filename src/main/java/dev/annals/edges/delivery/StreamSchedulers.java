@@ -1,9 +1,7 @@
 package dev.annals.edges.delivery;
 
-import dev.annals.access.actions.Catalogues;
 import dev.annals.access.places.Places;
 import dev.annals.core.feed.FeedReader;
-import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.memory.MemoryBudget;
@@ -39,14 +37,13 @@ class StreamSchedulers {
             StreamStore streams,
             Vertx vertx,
             DeliveryConfig config,
-            AnnalsConfig annals,
-            Catalogues catalogues,
+            StreamEncodings encodings,
             MeterRegistry metrics) {
         this.places = places;
         this.databases = new PerDatabase<>(
                 databases,
                 database -> new StreamScheduler(
-                        database, reader, memory, sinks, streams, vertx, config, annals, catalogues, metrics));
+                        database, reader, memory, sinks, streams, vertx, config, encodings, metrics));
     }
 
     void start(@Observes StartupEvent event) {

@@ -203,7 +203,7 @@ final class StreamTurn {
                                 : lease(BEGIN_GENERATION).execute(pool).replaceWithVoid());
     }
 
-    /** An archive delivers again what only the store's metadata claim to be there. */
+    /** An archive delivers again the records that only the store's metadata claims to have. */
     private boolean mayContinueAt(Cursor at) {
         return !stream.archive()
                 || at.sequenceId() <= stream.progress().cursor().sequenceId();

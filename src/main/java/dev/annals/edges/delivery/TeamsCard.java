@@ -77,7 +77,7 @@ final class TeamsCard {
         return text.replaceAll("\\{(?=\\{)", "{ ");
     }
 
-    /** 202 says that the workflow has begun. Whether it posts the card, no answer says. */
+    /** 202 means that the workflow has begun. No answer tells whether it posts the card. */
     static Sink.Outcome outcome(HttpExchange.Answer answer) {
         return WebhookSink.outcome(answer, answer.status() == 202 || answer.status() == 200, answer.text());
     }

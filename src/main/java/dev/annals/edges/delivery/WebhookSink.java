@@ -21,12 +21,12 @@ import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A webhook: each batch is one POST, signed according to Standard Webhooks 1.0. The formats of particular receivers send the secret
- * instead, in a header, in the body or as the URL, and have answers of their own. {@code webhook-id} is made from the project's id and the sequence ids of the first and the last record, so a
- * batch that is sent again has the same id.
+ * A webhook: each batch is one POST, signed according to Standard Webhooks 1.0. {@code webhook-id} is made from the project's id and the
+ * sequence ids of the first and the last record, so a batch that is sent again has the same id. The formats of particular receivers send
+ * the secret instead, in a header, in the body or as the URL, and have answers of their own.
  *
- * <p>An answer of 2xx acknowledges the batch. After 408, 425, 429, 5xx or no answer, it is sent again. 410 wants nothing any more. Every
- * other answer refuses the batch.
+ * <p>An answer of 2xx acknowledges the batch. After 408, 425, 429, 5xx or no answer, it is sent again. 410 stops the stream. Every other
+ * answer refuses the batch.
  */
 final class WebhookSink implements Sink {
 

@@ -194,7 +194,7 @@ class AwsCredentialsTest {
         assertNone("AWS_CONTAINER_CREDENTIALS_FULL_URI");
     }
 
-    /** What is in front of the right answer is longer than what is read of one. */
+    /** Among them: an answer that is longer than the part that is read. */
     static Stream<Arguments> hostileAnswers() {
         String good = "{\"AccessKeyId\": \"AKIDHOSTILE\", \"SecretAccessKey\": \"a-secret-key\"%s}";
         return Stream.of(

@@ -17,6 +17,7 @@ import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import javax.crypto.Mac;
@@ -38,6 +39,7 @@ public final class S3Requests {
     private static final int DATE_LENGTH = 8;
     private static final Pattern EXPIRED =
             Pattern.compile("<Code>(?:ExpiredToken|InvalidToken|TokenRefreshRequired)</Code>");
+    private static final Pattern CODE = Pattern.compile("<Code>([0-9A-Za-z]{1,64})</Code>");
     private static final String NOTHING = hex(sha256(new byte[0]));
 
     private final HttpExchange http;
@@ -202,6 +204,12 @@ public final class S3Requests {
             return String.valueOf(failure.getMessage());
         }
         return http.explain(failure);
+    }
+
+    /** The reason why an answer is not the expected one, for people: the status, and the code that the store gives. */
+    public static String why(HttpExchange.Answer answer) {
+        Matcher code = CODE.matcher(answer.body().toString(StandardCharsets.UTF_8));
+        return answer.text() + (code.find() ? " It says " + code.group(1) + "." : "");
     }
 
     public static String hex(byte[] bytes) {

@@ -40,7 +40,6 @@ final class S3Sink implements Sink {
     private static final String CURSOR = "x-amz-meta-annals-cursor";
     private static final String DIGEST = "x-amz-meta-annals-sha256";
     private static final Pattern HEX = Pattern.compile("[0-9a-f]{64}");
-    private static final Pattern CODE = Pattern.compile("<Code>([0-9A-Za-z]{1,64})</Code>");
     private static final int PAGE = 100;
     private static final long FIRST_WINDOW = 1_024;
     private static final int GROWTH = 8;
@@ -176,13 +175,8 @@ final class S3Sink implements Sink {
 
     private static void require(HttpExchange.Answer answer, int status) {
         if (answer.status() != status) {
-            throw new SinkException(why(answer));
+            throw new SinkException(S3Requests.why(answer));
         }
-    }
-
-    private static String why(HttpExchange.Answer answer) {
-        Matcher code = CODE.matcher(answer.body().toString(StandardCharsets.UTF_8));
-        return answer.text() + (code.find() ? " It says " + code.group(1) + "." : "");
     }
 
     @Override
@@ -226,7 +220,8 @@ final class S3Sink implements Sink {
                     }
                     return answer.status() == EXISTS
                             ? new Outcome.Moved()
-                            : new Outcome.Failed(why(answer), answer.failed().after());
+                            : new Outcome.Failed(
+                                    S3Requests.why(answer), answer.failed().after());
                 });
     }
 

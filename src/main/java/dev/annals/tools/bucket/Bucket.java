@@ -50,8 +50,6 @@ public final class Bucket implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(2);
 
     private static final Pattern KEY = Pattern.compile("<Key>([0-9A-Za-z./=_-]{1,1024})</Key>");
-    private static final Pattern UPLOAD = Pattern.compile("<Upload>.*?</Upload>", Pattern.DOTALL);
-    private static final Pattern CODE = Pattern.compile("<Code>([0-9A-Za-z]{1,64})</Code>");
     static final String LOCK_MODE = "x-amz-object-lock-mode";
     static final String LOCKED_UNTIL = "x-amz-object-lock-retain-until-date";
 
@@ -65,7 +63,7 @@ public final class Bucket implements AutoCloseable {
     Bucket(String text, @Nullable String secret) {
         this.url = S3Url.parse(text);
         requireTls(url);
-        this.shown = text.replaceFirst("[?].*", "");
+        this.shown = "s3+" + url.endpoint().getScheme() + "://" + url.endpoint().getRawAuthority() + "/" + url.bucket();
         this.vertx = Vertx.vertx(new VertxOptions()
                 .setEventLoopPoolSize(1)
                 .setFileSystemOptions(
@@ -97,7 +95,7 @@ public final class Bucket implements AutoCloseable {
 
     /** The URL of an object, for people. */
     public String shown(String key) {
-        return shown.substring(0, shown.indexOf(url.bucket()) + url.bucket().length()) + "/" + key;
+        return shown + "/" + key;
     }
 
     /**
@@ -136,9 +134,9 @@ public final class Bucket implements AutoCloseable {
     }
 
     /**
-     * Keys with a prefix, in their order.
+     * Keys with a prefix, in their order. Keys with other characters than ASCII letters, digits and {@code ./=_-} are left out.
      *
-     * @throws IOException also if there are more than {@code most}
+     * @throws IOException also if there are more than {@code most}, or if the store does not list all of them
      */
     public List<String> list(String prefix, int most) throws IOException {
         List<String> keys = new ArrayList<>();
@@ -147,19 +145,28 @@ public final class Bucket implements AutoCloseable {
             String last = after;
             String page = text(require(ask(() -> requests.list(prefix, last, PAGE)), 200));
             for (Matcher key = KEY.matcher(page); key.find(); ) {
-                keys.add(key.group(1));
+                keys.add(requirePrefix(key.group(1), prefix));
             }
             if (keys.size() > most) {
                 throw new IOException("There are more than " + most + " objects in " + shown(prefix)
                         + ": name a part of them, such as a year.");
             }
-            if (!page.contains("<IsTruncated>true<")
-                    || keys.isEmpty()
-                    || keys.get(keys.size() - 1).equals(after)) {
+            if (page.contains("<IsTruncated>false<")) {
                 return keys;
             }
-            after = keys.get(keys.size() - 1);
+            after = keys.isEmpty() ? "" : keys.get(keys.size() - 1);
+            if (after.equals(last)) {
+                throw new IOException("The store does not list all objects in " + shown(prefix)
+                        + ", or a thousand of them in a row are no archives.");
+            }
         }
+    }
+
+    private String requirePrefix(String key, String prefix) throws IOException {
+        if (!key.startsWith(prefix)) {
+            throw new IOException("The store lists " + shown(key) + " among the objects in " + shown(prefix) + ".");
+        }
+        return key;
     }
 
     /** Reads an object part by part. A change meanwhile fails the reading. */
@@ -202,26 +209,25 @@ public final class Bucket implements AutoCloseable {
                 if (next == object.bytes()) {
                     return -1;
                 }
-                long end = Math.min(object.bytes(), next + PART);
-                Map<String, String> headers =
-                        Map.of("range", "bytes=" + next + "-" + (end - 1), "if-match", object.etag());
-                part = require(
-                                ask(() -> requests.send(
-                                        HttpMethod.GET, object.key(), Map.of(), headers, Buffer.buffer())),
-                                206)
-                        .body()
-                        .getBytes();
-                if (part.length != end - next) {
-                    throw new IOException("The store answered with " + part.length + " of " + (end - next)
-                            + " bytes of " + shown(object.key()) + ".");
-                }
-                at = 0;
-                next = end;
+                fetch();
             }
             int count = Math.min(length, part.length - at);
             System.arraycopy(part, at, bytes, offset, count);
             at += count;
             return count;
+        }
+
+        private void fetch() throws IOException {
+            long end = Math.min(object.bytes(), next + PART);
+            Map<String, String> headers = Map.of("range", "bytes=" + next + "-" + (end - 1), "if-match", object.etag());
+            HttpExchange.Answer answer = ask(HttpMethod.GET, object.key(), Map.of(), headers, new byte[0]);
+            part = require(answer, 206).body().getBytes();
+            if (part.length != end - next) {
+                throw new IOException("The store answered with " + part.length + " of " + (end - next) + " bytes of "
+                        + shown(object.key()) + ".");
+            }
+            at = 0;
+            next = end;
         }
     }
 
@@ -237,12 +243,12 @@ public final class Bucket implements AutoCloseable {
     /** Removes the parts of uploads that did not finish. */
     public void abortUploads(String prefix) throws IOException {
         String page = text(require(ask(() -> requests.listUploads(prefix)), 200));
-        for (Matcher part = UPLOAD.matcher(page); part.find(); ) {
-            String upload = part.group();
+        for (String upload : page.split("<Upload>", -1)) {
             Matcher key = KEY.matcher(upload);
             Matcher id = Upload.ID.matcher(upload);
             if (key.find() && id.find()) {
-                ask(HttpMethod.DELETE, key.group(1), Map.of("uploadId", id.group(1)), Map.of(), new byte[0]);
+                String found = requirePrefix(key.group(1), prefix);
+                ask(HttpMethod.DELETE, found, Map.of("uploadId", id.group(1)), Map.of(), new byte[0]);
             }
         }
     }
@@ -265,7 +271,7 @@ public final class Bucket implements AutoCloseable {
                 if (!answer.isTemporary()) {
                     return answer;
                 }
-                why = why(answer);
+                why = S3Requests.why(answer);
                 after = answer.headers().get("retry-after");
             } catch (S3Credentials.NoCredentialsException e) {
                 throw new IOException(e.getMessage(), e);
@@ -288,14 +294,9 @@ public final class Bucket implements AutoCloseable {
 
     HttpExchange.Answer require(HttpExchange.Answer answer, int status) throws IOException {
         if (answer.status() != status) {
-            throw new IOException("The store at " + shown + " refuses. " + why(answer));
+            throw new IOException("The store at " + shown + " refuses. " + S3Requests.why(answer));
         }
         return answer;
-    }
-
-    private static String why(HttpExchange.Answer answer) {
-        Matcher code = CODE.matcher(text(answer));
-        return answer.text() + (code.find() ? " It says " + code.group(1) + "." : "");
     }
 
     static String text(HttpExchange.Answer answer) {

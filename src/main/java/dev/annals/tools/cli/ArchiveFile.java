@@ -1,9 +1,7 @@
 package dev.annals.tools.cli;
 
-import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
@@ -12,7 +10,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.UUID;
-import java.util.zip.GZIPOutputStream;
 
 /**
  * An archive's file. It gets its name only after it was checked and is on disk, and it never replaces another file.
@@ -20,7 +17,6 @@ import java.util.zip.GZIPOutputStream;
 final class ArchiveFile implements ArchiveTarget {
 
     private static final int MAX_NAME = 100;
-    private static final int BUFFER_BYTES = 65_536;
 
     private final Path path;
 
@@ -62,11 +58,7 @@ final class ArchiveFile implements ArchiveTarget {
         try {
             try (FileChannel channel =
                     FileChannel.open(partial, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
-                GZIPOutputStream packed = new GZIPOutputStream(Channels.newOutputStream(channel), BUFFER_BYTES);
-                OutputStream out = new BufferedOutputStream(packed, BUFFER_BYTES);
-                contents.write(out);
-                out.flush();
-                packed.finish();
+                contents.writePacked(Channels.newOutputStream(channel));
                 channel.force(true);
             }
             String sha256 = check(partial, check);

@@ -3,15 +3,12 @@ package dev.annals.tools.cli;
 import dev.annals.tools.bucket.Bucket;
 import dev.annals.tools.bucket.ObjectLock;
 import dev.annals.tools.bucket.Upload;
-import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.time.LocalDate;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,11 +17,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class ArchiveObject implements ArchiveTarget {
 
-    private static final int BUFFER_BYTES = 65_536;
     private static final int MAX_NAME = 255;
     private static final int MOST_OF_A_RECORD = 1_000;
     private static final String SUFFIX = ".ndjson.gz";
-    private static final Pattern LAST = Pattern.compile("-([0-9]{18})" + Pattern.quote(SUFFIX) + "$");
+    private static final Pattern LAST = Pattern.compile("([0-9]{18})" + Pattern.quote(SUFFIX));
 
     private final Bucket bucket;
     private final String begin;
@@ -65,9 +61,10 @@ final class ArchiveObject implements ArchiveTarget {
                         day.getDayOfMonth())
                 + digits(first) + "-";
         for (String found : bucket.list(begin, MOST_OF_A_RECORD)) {
-            Matcher end = LAST.matcher(found);
-            if (found.startsWith(begin) && end.find() && Long.parseLong(end.group(1)) <= last) {
-                return new ArchiveObject(bucket, begin, Long.parseLong(end.group(1)), lock);
+            Matcher end = LAST.matcher(found.substring(begin.length()));
+            long through = end.matches() ? Long.parseLong(end.group(1)) : 0;
+            if (through >= first && through <= last) {
+                return new ArchiveObject(bucket, begin, through, lock);
             }
         }
         return new ArchiveObject(bucket, begin, last, lock);
@@ -105,11 +102,7 @@ final class ArchiveObject implements ArchiveTarget {
         } else {
             bucket.abortUploads(begin);
             try (Upload upload = bucket.upload(key, lock)) {
-                GZIPOutputStream packed = new GZIPOutputStream(upload, BUFFER_BYTES);
-                OutputStream out = new BufferedOutputStream(packed, BUFFER_BYTES);
-                contents.write(out);
-                out.flush();
-                packed.finish();
+                contents.writePacked(upload);
                 written = upload.finish();
             }
         }

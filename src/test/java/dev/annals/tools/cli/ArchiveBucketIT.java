@@ -1,6 +1,7 @@
 package dev.annals.tools.cli;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static dev.annals.tools.cli.CommandResult.assertRefused;
+import static dev.annals.tools.cli.CommandResult.succeed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -29,8 +30,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -124,8 +123,6 @@ class ArchiveBucketIT {
         return Json.mapper().readTree(answer.body());
     }
 
-    private record Result(int exitCode, String output) {}
-
     private ProcessBuilder archiving(String url, String... options) throws IOException {
         List<String> arguments = new ArrayList<>(List.of("archive", "--vkey=" + vkey, "--to=" + url));
         arguments.addAll(List.of(options));
@@ -138,37 +135,11 @@ class ArchiveBucketIT {
         return command;
     }
 
-    private static Result run(ProcessBuilder command) throws Exception {
-        Process process = command.redirectErrorStream(true).start();
-        CompletableFuture<Process> end = process.onExit().orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS);
-        var unused = end.exceptionally(tooLong -> process.destroyForcibly());
-        process.getOutputStream().close();
-        String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-        assertThat(output).doesNotContain("\tat ");
-        return new Result(end.get().exitValue(), output);
-    }
-
-    private static String succeed(ProcessBuilder command) throws Exception {
-        Result result = run(command);
-        assertThat(result.exitCode()).as(result.output()).isZero();
-        return result.output();
-    }
-
-    private static void assertRefused(int exitCode, String says, ProcessBuilder command) throws Exception {
-        Result result = run(command);
-        assertThat(result.output()).contains(says);
-        assertThat(result.exitCode()).as(result.output()).isEqualTo(exitCode);
-    }
-
-    private Result restore(Path into, String... options) throws Exception {
+    private CommandResult restore(Path into, String... options) throws Exception {
         List<String> arguments =
                 new ArrayList<>(List.of("archive", "restore", "--vkey=" + vkey, "--secret-file=" + keys));
         arguments.addAll(List.of(options));
-        try (ServiceProcess program =
-                ServiceProcess.start(Map.of("ANNALS_DATA_DIR", into.toString()), arguments.toArray(String[]::new))) {
-            int ended = program.awaitEnd();
-            return new Result(ended, String.join("\n", program.output));
-        }
+        return CommandResult.run(Map.of("ANNALS_DATA_DIR", into.toString()), arguments);
     }
 
     /**
@@ -272,11 +243,11 @@ class ArchiveBucketIT {
         assertThat(succeed(service.client("check", object, "--vkey=" + vkey, "--secret-file=" + keys)))
                 .startsWith("Verified: records 101 to 700, of the log ");
         Path restored = folder.resolve("restored");
-        Result checked =
+        CommandResult checked =
                 restore(restored, "--from=" + store.url("locked/audit/project=" + project.id()), "--check-only");
         assertThat(checked.output()).contains("The records 1 to 850 of project " + project.id() + " are in 4 files");
         assertThat(restored).doesNotExist();
-        Result back = restore(restored, "--from=" + store.url("locked/" + prefix + "year=2026"));
+        CommandResult back = restore(restored, "--from=" + store.url("locked/" + prefix + "year=2026"));
         assertThat(back.exitCode()).as(back.output()).isZero();
         try (ServiceProcess verify = ServiceProcess.start(Map.of("ANNALS_DATA_DIR", restored.toString()), "verify")) {
             assertThat(verify.awaitEnd()).isZero();
@@ -325,7 +296,7 @@ class ArchiveBucketIT {
             String url = store.url("bucket/audit").replace(":" + store.port() + "/", ":" + relay.port() + "/");
             assertThat(succeed(archiving(url))).contains("\t1-150\t", "\t451-600\t");
             awaitHorizon(600);
-            Result checked = restore(
+            CommandResult checked = restore(
                     folder.resolve("none"),
                     "--from=" + url.replace("audit", "audit/project=" + project.id()),
                     "--check-only");
@@ -358,7 +329,7 @@ class ArchiveBucketIT {
         String from = "--from=" + store.url("bucket/" + prefix);
         assertThat(restore(folder.resolve("none"), from, "--check-only").output())
                 .contains("is not what the log has signed");
-        Result restored = restore(folder.resolve("none"), from);
+        CommandResult restored = restore(folder.resolve("none"), from);
         assertThat(restored.output()).contains("Nothing was restored");
         assertThat(restored.exitCode()).isEqualTo(1);
     }

@@ -1,5 +1,8 @@
 package dev.annals.tools.cli;
 
+import static dev.annals.tools.cli.CommandResult.assertRefused;
+import static dev.annals.tools.cli.CommandResult.run;
+import static dev.annals.tools.cli.CommandResult.succeed;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -81,8 +84,6 @@ class ArchiveIT {
         vkey = get("/log").get("vkeys").get(0).textValue();
     }
 
-    private record Result(int exitCode, String output) {}
-
     private ProcessBuilder archiving(Path into, String... options) throws IOException {
         List<String> arguments =
                 new ArrayList<>(List.of("archive", "--vkey=" + vkey, "--output=" + Files.createDirectories(into)));
@@ -93,37 +94,14 @@ class ArchiveIT {
         return command;
     }
 
-    private static Result run(ProcessBuilder command) throws Exception {
-        Process process = command.redirectErrorStream(true).start();
-        CompletableFuture<Process> end = process.onExit().orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS);
-        var unused = end.exceptionally(tooLong -> process.destroyForcibly());
-        process.getOutputStream().close();
-        String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-        assertThat(output).doesNotContain("\tat ");
-        return new Result(end.get().exitValue(), output);
-    }
-
     private String archive(String... options) throws Exception {
-        Result result = run(archiving(folder, options));
-        assertThat(result.exitCode()).as(result.output()).isZero();
-        return result.output();
+        return succeed(archiving(folder, options));
     }
 
-    private void assertRefused(int exitCode, String says, ProcessBuilder command) throws Exception {
-        Result result = run(command);
-        assertThat(result.output()).contains(says);
-        assertThat(result.exitCode()).isEqualTo(exitCode);
-    }
-
-    private Result restore(Map<String, String> database, Path... files) throws Exception {
+    private CommandResult restore(Map<String, String> database, Path... files) throws Exception {
         List<String> arguments = new ArrayList<>(List.of("archive", "restore", "--vkey=" + vkey));
         Stream.of(files).map(Path::toString).forEach(arguments::add);
-        try (ServiceProcess program = ServiceProcess.start(database, arguments.toArray(String[]::new))) {
-            int ended = program.awaitEnd();
-            String printed = String.join("\n", program.output);
-            assertThat(printed).doesNotContain("\tat ");
-            return new Result(ended, printed);
-        }
+        return CommandResult.run(database, arguments);
     }
 
     private static HttpResponse<String> ask(URI at, String token, String path) throws Exception {
@@ -255,13 +233,13 @@ class ArchiveIT {
                         .output())
                 .startsWith("Verified: records 257 to 512, of the log ");
 
-        Result before256 = run(service.client("check", file(1, 256).toString(), "--vkey=" + vkey));
+        CommandResult before256 = run(service.client("check", file(1, 256).toString(), "--vkey=" + vkey));
         assertThat(before256.output()).contains("Verified in part: records 1 to 256", "2 values are redacted");
         assertThat(before256.exitCode()).isEqualTo(8);
 
         Path restored = folder.resolve("restored");
         Map<String, String> there = Map.of("ANNALS_DATA_DIR", restored.toString());
-        Result back = restore(there, file(513, 600), file(1, 256), file(257, 512));
+        CommandResult back = restore(there, file(513, 600), file(1, 256), file(257, 512));
         assertThat(back.exitCode()).as(back.output()).isZero();
         assertThat(back.output()).contains("The records 1 to 600 of project " + project.id() + " are restored");
         assertSound(there);
@@ -384,7 +362,7 @@ class ArchiveIT {
         Files.write(made, flipped);
         assertThat(restore(there, made, file(201, 400)).output()).contains("Nothing was restored: " + made);
         Files.write(made, Arrays.copyOf(whole, whole.length - 1));
-        Result cut = restore(there, made);
+        CommandResult cut = restore(there, made);
         assertThat(cut.output()).contains("Nothing was restored: " + made);
         assertThat(cut.exitCode()).isEqualTo(1);
         assertThat(never).doesNotExist();

@@ -518,8 +518,9 @@ public class Projects {
             case "identity_administrator" ->
                 new ProblemException(
                         ProblemType.FORBIDDEN, "Your grant was revoked. Ask the administrator for a new one.");
-            // The second constraint refuses the name annals for a project with retention.
-            case "project_name_key", "project_retention_reserved" ->
+            // The second refuses a project that a member has under the name, and that home knows. The others refuse the
+            // name annals in a member, and for a project with retention.
+            case "project_name_key", "project_pkey", "project_placement_reserved", "project_retention_reserved" ->
                 new ProblemException(
                         ProblemType.PROJECT_NAME_TAKEN, "A project with this name exists. Choose another name.");
             case "project_name_reserved" ->

@@ -206,6 +206,7 @@ public class Members {
         try (Connection connection = url(member).connect()) {
             connection.setNetworkTimeout(Runnable::run, Math.toIntExact(ANSWER.toMillis()));
             id = id(connection);
+            requireOther(member, id);
             try (PreparedStatement add =
                     ADD_DATABASE.bind("id", id).bind("name", member.name()).prepare(connection)) {
                 add.execute();
@@ -222,6 +223,19 @@ public class Members {
         open.add(member);
         member.open();
         LOG.infof("The database %s is used", member);
+    }
+
+    /** The first start of a service would note home in itself as a member, since home has no tokens yet. */
+    private void requireOther(Database member, UUID id) {
+        UUID home = IDENTIFY_DATABASE
+                .execute(databases.home().reads())
+                .map(rows -> rows.iterator().next().getUUID("id"))
+                .await()
+                .atMost(ANSWER);
+        if (id.equals(home)) {
+            throw new IllegalArgumentException(NamedDatabase.variables(member.name()) + "URL leads to "
+                    + databases.home() + ", the home of this service. Name another database.");
+        }
     }
 
     private static UUID id(Connection connection) throws SQLException {

@@ -19,6 +19,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -72,6 +73,12 @@ class ProjectsApartIT {
     }
 
     private ServiceProcess startInstance() throws Exception {
+        ServiceProcess instance = ServiceProcess.start(settings()).awaitListening();
+        awaitEast(instance);
+        return instance;
+    }
+
+    private Map<String, String> settings() {
         Map<String, String> settings = new HashMap<>();
         settings.put("ANNALS_DATABASE_URL", home.database().withPassword());
         settings.put("ANNALS_DATABASES", "main,east");
@@ -80,16 +87,19 @@ class ProjectsApartIT {
         settings.put("ANNALS_LOG_KEY", AuditLogFixture.LOG_KEY);
         settings.put("ANNALS_STREAMS_KEY", AuditLogFixture.STREAMS_KEY);
         settings.put("ANNALS_STREAMS_ALLOWED_HOSTS", "127.0.0.1");
-        ServiceProcess instance = ServiceProcess.start(settings).awaitListening();
-        Await.until(
-                "east is used",
-                () -> HTTP.send(
-                                HttpRequest.newBuilder(instance.managementUri("/q/health"))
-                                        .build(),
-                                HttpResponse.BodyHandlers.ofString())
-                        .body()
-                        .contains("\"east\": \"reads and writes\""));
-        return instance;
+        return settings;
+    }
+
+    private static void awaitEast(ServiceProcess instance) throws Exception {
+        Await.until("east is used", () -> health(instance).contains("\"east\": \"reads and writes\""));
+    }
+
+    private static String health(ServiceProcess instance) throws Exception {
+        return HTTP.send(
+                        HttpRequest.newBuilder(instance.managementUri("/q/health"))
+                                .build(),
+                        HttpResponse.BodyHandlers.ofString())
+                .body();
     }
 
     @AfterEach
@@ -283,6 +293,103 @@ class ProjectsApartIT {
                                 .get(LIMIT_SECONDS, TimeUnit.SECONDS)
                                 .status()
                         == 201);
+    }
+
+    private CompletableFuture<Answer> create(String name, String database) {
+        return send(ADMIN, "POST", "/v1/projects", "{\"name\": \"" + name + "\", \"database\": \"" + database + "\"}");
+    }
+
+    @Test
+    void aNameIsThatOfOneProjectInAllDatabases() throws Exception {
+        done(201, create("taken", "east"));
+        for (String database : List.of("east", "main")) {
+            assertThat(done(409, create("taken", database)).text()).contains("project-name-taken");
+            assertThat(done(409, create("annals", database)).text()).contains("project-name-taken");
+        }
+        east.run("update annals.project set name = 'renamed there' where name = 'taken'");
+        done(409, create("renamed there", "east"));
+
+        for (int round = 0; round < 10; round++) {
+            String name = "wanted " + round;
+            List<CompletableFuture<Answer>> sent = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                sent.add(create(name, "east"));
+                sent.add(create(name, "main"));
+            }
+            List<Integer> statuses = new ArrayList<>();
+            for (CompletableFuture<Answer> each : sent) {
+                statuses.add(each.get(LIMIT_SECONDS, TimeUnit.SECONDS).status());
+            }
+            assertThat(statuses).containsExactlyInAnyOrder(201, 409, 409, 409, 409, 409);
+            String here = "select count(*) from annals.project where placement = 'here' and name = '" + name + "'";
+            assertThat(home.number(here) + east.number(here)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void onlyAdministratorsSeeDatabasesAndChooseOneByItsName() throws Exception {
+        Project project = newProject("east");
+        done(403, get(project, "/v1/databases"));
+        done(401, send("a-token-that-is-none", "GET", "/v1/databases", ""));
+        assertThat(done(200, send(ADMIN, "GET", "/v1/databases", "")).json().findValuesAsText("name"))
+                .containsExactly("main", "east");
+        for (String database : List.of(
+                "5",
+                "true",
+                "[\"east\"]",
+                "{\"name\": \"east\"}",
+                "\"\"",
+                "\"EAST\"",
+                "\"east \"",
+                "\"" + "e".repeat(50_000) + "\"")) {
+            Answer refused = done(
+                    422,
+                    send(ADMIN, "POST", "/v1/projects", "{\"name\": \"refused\", \"database\": " + database + "}"));
+            assertThat(refused.text()).contains("/database").hasSizeLessThan(1_000);
+        }
+    }
+
+    @Test
+    void aServiceThatIsKilledBetweenTheTwoCommitsOfACreationLeavesAProjectThatTheNextOneTakesOver() throws Exception {
+        home.run(
+                "create function public.sleep_at_commit() returns trigger language plpgsql as"
+                        + " 'begin perform pg_sleep(60); return null; end'",
+                "create constraint trigger sleeps after insert on annals.project deferrable initially deferred"
+                        + " for each row execute function public.sleep_at_commit()");
+        CompletableFuture<Answer> unanswered = create("interrupted", "east");
+        String here = "select id from annals.project where placement = 'here' and name = 'interrupted'";
+        Await.until("east has committed", () -> east.texts(here).size() == 1);
+        service.signal("KILL");
+        service.awaitEnd();
+        assertThat(unanswered).failsWithin(Duration.ofSeconds(LIMIT_SECONDS));
+        home.run("select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'PgSleep'"
+                + " and datname = current_database()");
+        home.run("drop function public.sleep_at_commit() cascade");
+
+        service = startInstance();
+        done(404, send(ADMIN, "GET", "/v1/projects/interrupted", ""));
+        JsonNode made = done(201, create("interrupted", "east")).json();
+        assertThat(made.get("id").asText()).isEqualTo(east.text(here));
+        assertThat(made.get("database").asText()).isEqualTo("east");
+        done(409, create("interrupted", "east"));
+        assertThat(home.number("select count(*) from annals.project where name = 'interrupted'"))
+                .isEqualTo(1);
+    }
+
+    @Test
+    void homeIsNoMemberOfItself() throws Exception {
+        SqlFixture alone = SqlFixture.ofTheSchemaAlone();
+        Map<String, String> settings = settings();
+        settings.put("ANNALS_DATABASE_URL", alone.database().withPassword());
+        settings.put("ANNALS_DATABASES_EAST_URL", alone.database().withPassword());
+        try (ServiceProcess first = ServiceProcess.start(settings).awaitListening()) {
+            Await.until(
+                    "east is refused",
+                    () -> first.output.stream()
+                            .anyMatch(line -> line.contains(
+                                    "ANNALS_DATABASES_EAST_URL leads to main, the home of this service")));
+            assertThat(alone.number("select count(*) from annals.database")).isZero();
+        }
     }
 
     @Test

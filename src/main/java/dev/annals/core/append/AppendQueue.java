@@ -12,7 +12,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -96,7 +95,7 @@ final class AppendQueue {
     static final class Room {
         private final long limit;
         private final boolean shared;
-        private final AtomicLong taken = new AtomicLong();
+        private long taken;
 
         /** @param databases that share the room */
         Room(long limit, int databases) {
@@ -105,22 +104,21 @@ final class AppendQueue {
         }
 
         /**
-         * If databases share the room, one of them gets no more than it leaves free: however many of them do not answer, the others have
-         * as much room as each of those.
+         * Takes room for a request. If databases share the room, each gets no more than it leaves free: if some of them do not answer, each
+         * other one still gets as much room as one of those has.
          *
          * @param own bytes that wait for the database already
          */
-        private boolean take(long own, long bytes) {
-            long all = taken.get();
-            if (all > 0 && all + bytes + (shared ? own + bytes : 0) > limit) {
+        private synchronized boolean take(long own, long bytes) {
+            if (taken > 0 && taken + bytes + (shared ? own + bytes : 0) > limit) {
                 return false;
             }
-            taken.addAndGet(bytes);
+            taken += bytes;
             return true;
         }
 
-        private void give(long bytes) {
-            taken.addAndGet(-bytes);
+        private synchronized void give(long bytes) {
+            taken -= bytes;
         }
     }
 

@@ -25,8 +25,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads pages of one database for waiting clients, {@link #PARALLEL} at a time. Clients share the read of a page, so that a record that wakes
- * thousands of clients costs the database one page.
+ * Reads pages of one database for waiting clients, {@link #PARALLEL} at a time. Clients share the read of a page, so that a record that
+ * wakes thousands of clients costs the database one page.
  *
  * <pre>
  * queued    every client may join. It is dropped if all its clients have gone

@@ -27,7 +27,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts matching records for alerts of one database, and raises an alert once an interval has more than its threshold. Any number of instances run one.
+ * Counts matching records for alerts of one database, and raises an alert once an interval has more than its threshold. Any number of
+ * instances run one.
  *
  * <p>Each second it finds enabled alerts with records to count, and gives each a few steps. A step is one transaction: it locks the alert's
  * row, or skips the alert if another instance holds it; counts the next records; stores the progress; and appends the event if the alert is

@@ -24,7 +24,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Removes expired records of one database, in short transactions. {@code remove_expired()} in R__60_retention.sql decides which records expire.
+ * Removes expired records of one database, in short transactions. {@code remove_expired()} in R__60_retention.sql decides which
+ * records expire.
  *
  * <p>A round gives each project with a retention a turn of some transactions, until none has expired records left. Any number of instances
  * run rounds: a transaction holds the checkpoints of the project's projections, so one at a time removes, and the next continues where it

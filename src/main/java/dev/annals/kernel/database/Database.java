@@ -68,11 +68,7 @@ public final class Database {
         return pools.get().hasSeenPrimary();
     }
 
-    /** Fails each new connection, until the reason is null. */
-    void close(String reason) {
-        pools.get().close(reason);
-    }
-
+    /** Ends the refusal of new connections. */
     void open() {
         pools.get().close(null);
     }

@@ -274,8 +274,7 @@ final class DatabasePools {
         options.addProperty("tcp_user_timeout", "30000");
         Session.SETTINGS.forEach(options::addProperty);
         // The client's default excludes statements above 2,048 characters: to plan them anew doubles the time of a page
-        // of
-        // 50. Statements that differ by request would only push out the others.
+        // of 50. Statements that differ by request would only push out the others.
         options.setPreparedStatementCacheSqlFilter(statement -> !statement.startsWith(Sql.ONCE));
         options.setConnectTimeout(Math.toIntExact(limits.connectTimeout().toMillis()));
         // The times are those of AnswerDeadline.

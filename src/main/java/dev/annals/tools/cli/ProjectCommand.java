@@ -79,14 +79,26 @@ public final class ProjectCommand {
     }
 
     /** {@code project list}. */
-    @Command(name = "list", mixinStandardHelpOptions = true, description = "Lists the projects: id, name, state.")
+    @Command(
+            name = "list",
+            mixinStandardHelpOptions = true,
+            description = "Lists the projects: id, name, state, and the database if they are in several.")
     @RegisterForReflection
     static final class Listing extends AnswerCommand {
 
         @Override
         int run() throws IOException, InterruptedException {
-            for (JsonNode project : service.list(PATH, "projects")) {
-                print(project, line(project));
+            List<JsonNode> projects = service.list(PATH, "projects");
+            boolean apart = projects.stream()
+                            .map(project -> project.path("database").asText())
+                            .distinct()
+                            .count()
+                    > 1;
+            for (JsonNode project : projects) {
+                print(
+                        project,
+                        line(project)
+                                + (apart ? "\tin " + project.path("database").asText() : ""));
             }
             return 0;
         }

@@ -29,10 +29,9 @@ import picocli.CommandLine.Option;
 @Command(
         name = "migrate",
         mixinStandardHelpOptions = true,
-        description =
-                "Updates the schema of the database in ANNALS_DATABASE_URL, after those of members in"
-                        + " ANNALS_DATABASES. The user has to own the database and may have to create roles."
-                        + " Exit code 0: all schemas are up to date.")
+        description = "Updates the schema of the database in ANNALS_DATABASE_URL, after those of members in"
+                + " ANNALS_DATABASES. The user has to own the database and may have to create roles."
+                + " Exit code 0: all schemas are up to date.")
 @RegisterForReflection
 public final class Migrate implements Callable<Integer> {
 

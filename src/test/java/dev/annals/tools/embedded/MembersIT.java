@@ -89,6 +89,9 @@ class MembersIT {
         assertThat(command("database", "list"))
                 .anyMatch(line -> line.startsWith("main\thome\t"))
                 .anyMatch(line -> line.startsWith("east\tmember\t2 projects\t"));
+        assertThat(command("project", "list"))
+                .anyMatch(line -> line.endsWith("\tin main\topen\tin main"))
+                .anyMatch(line -> line.endsWith("\tin east\topen\tin east"));
         HttpResponse<String> wrong = post(admin, "/v1/projects", Map.of("name", "nowhere", "database", "west"));
         assertThat(wrong.statusCode()).isEqualTo(422);
         assertThat(wrong.body()).contains("It must be one of main, east.");

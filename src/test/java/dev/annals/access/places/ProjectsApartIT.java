@@ -377,6 +377,30 @@ class ProjectsApartIT {
     }
 
     @Test
+    void aMemberWithoutThisReleasesSchemaIsNotUsed() throws Exception {
+        String last = " from annals.flyway_schema_history where script like '%privileges.sql'";
+        east.run("create table public.noted as select *" + last, "delete" + last);
+        assertThat(east.number("select count(*) from public.noted")).isEqualTo(1);
+        Map<String, String> settings = settings();
+        settings.put("ANNALS_DATABASE_MIGRATE_AT_START", "false");
+        try (ServiceProcess other = ServiceProcess.start(settings).awaitListening()) {
+            Await.until(
+                    "east is refused",
+                    () -> other.output.stream()
+                            .anyMatch(line -> line.contains("The database east is not used")
+                                    && line.contains("this release needs 1 more migrations")));
+            String created = other.uri("/v1/projects").toString();
+            done(503, send(ADMIN, "POST", created, "{\"name\": \"too early\", \"database\": \"east\"}"));
+            assertThat(health(other)).doesNotContain("\"east\": \"reads and writes\"");
+            assertThat(east.number("select count(*) from annals.project where name = 'too early'"))
+                    .isZero();
+
+            east.run("insert into annals.flyway_schema_history select * from public.noted", "drop table public.noted");
+            awaitEast(other);
+        }
+    }
+
+    @Test
     void homeIsNoMemberOfItself() throws Exception {
         SqlFixture alone = SqlFixture.ofTheSchemaAlone();
         Map<String, String> settings = settings();

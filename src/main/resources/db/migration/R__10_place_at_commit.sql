@@ -262,7 +262,8 @@ begin
   end if;
 end $$;
 
--- Refuses a project that this database does not have. Returns whether the append arrived with its place.
+-- Refuses a project that this database does not have. Returns whether this transaction has taken the append's place from another
+-- database: a place that arrived before is of other records.
 create or replace function annals.arrived_with_place(project_id uuid, append_id uuid) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -275,7 +276,8 @@ begin
     return false;
   end if;
   if project.placement = 'arriving' and exists (
-      select from annals.feed_segment as s where s.project_id = project_id and s.append_id = append_id) then
+      select from annals.feed_segment as s
+      where s.project_id = project_id and s.append_id = append_id and s.xmin = pg_current_xact_id()::xid) then
     return true;
   end if;
   perform annals.refuse_elsewhere(project);
@@ -303,7 +305,8 @@ create or replace function annals.where_is(project text, out placement text, out
 language sql stable security definer set search_path = pg_catalog, pg_temp
 as $$
   select p.placement, p.moved_to from annals.project as p
-  where (p.name = $1 or p.id = case when $1 ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1::uuid end) and annals.may_write(p.id)
+  where (p.name = $1 or p.id = case when $1 ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1::uuid end)
+    and annals.may_write(p.id)
 $$;
 
 -- Runs at commit, once an append. The lock of a feed is its project's row. Only the schema's owner may lock it, because only the owner
@@ -515,11 +518,6 @@ create or replace function annals.refuse_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if tg_op = 'DELETE' and exists (
-      select from annals.project where placement in ('arriving', 'gone') and xmin = pg_current_xact_id()::xid) then
-    -- A copy of a project that is elsewhere: remove_copy().
-    return null;
-  end if;
   raise restrict_violation using
     message = format('%s refused: %I.%I is append-only', tg_op, tg_table_schema, tg_table_name),
     hint = 'To correct a record, append another one that says so.';

@@ -672,8 +672,8 @@ begin
   end loop;
 end $$;
 
--- Derives databases, projects, their looks, tokens, grants, holds, archives, streams, alerts, views and catalogues from the administration's feed. Returns each difference to the
--- tables, and each event that does not follow from the events before it.
+-- Derives databases, projects, their looks, tokens, grants, holds, archives, streams, alerts, views and catalogues from the
+-- administration's feed. Returns each difference to the tables, and each event that does not follow from the events before it.
 create or replace function annals.administration_differences() returns table (finding text)
 language plpgsql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$

@@ -24,16 +24,11 @@ create or replace function annals.refuse_rewound_horizon() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if tg_op = 'DELETE' then
-    if annals.is_removing(old.project_id) then
-      return old;
-    end if;
-  end if;
   raise restrict_violation using
     message = format('%s refused: the horizon of project %s never goes back', tg_op, old.project_id);
 end $$;
 
--- Permits the removal of records, appends and segments behind the horizon that this transaction has set.
+-- Permits the removal of records, appends and segments behind the horizon that this transaction has set, and that of copies.
 create or replace function annals.refuse_other_removal() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -66,12 +61,10 @@ begin
           select from annals.feed_segment as segment
           where segment.project_id = gone.project_id and segment.append_id = gone.id));
   end if;
-  if not permitted and exists (
+  -- A statement of remove_copy() may find no rows.
+  permitted := permitted or exists (
       select from annals.project where placement in ('arriving', 'gone') and xmin = pg_current_xact_id()::xid)
-      and not exists (select from gone where not annals.is_removing(gone.project_id)) then
-    -- A copy of a project that is elsewhere: remove_copy().
-    return null;
-  end if;
+    and not exists (select from gone where not annals.is_removing(gone.project_id));
   if not permitted then
     raise restrict_violation using
       message = format('%s refused: %I.%I is append-only', tg_op, tg_table_schema, tg_table_name),

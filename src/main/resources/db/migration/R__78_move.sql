@@ -1,4 +1,5 @@
--- Moves of a project from one database to another. annals.project.placement says what a database accepts, under the lock that each commit takes.
+-- Moves of a project from one database to another. annals.project.placement says what a database accepts, under the lock that each
+-- commit takes.
 --
 --   source    begin_move()  here, and nothing expires     seal_project()  sealed      leave_project()  gone, a copy stays
 --   target    arrive_project()  arriving     take_…()  the next places of this epoch, and what belongs to them     open_project()  here
@@ -140,7 +141,8 @@ as $$
     annals.tree_root(coalesce((select l.frontier from annals.merkle_log as l where l.project_id = $1), ''))
 $$;
 
--- From its commit on, nothing of the project changes here. It waits for the transactions that hold a row or the feed's lock: set lock_timeout.
+-- From its commit on, nothing of the project changes here. It waits for the transactions that hold a row or the feed's lock: set
+-- lock_timeout.
 create or replace function annals.seal_project(
   project_id uuid, database text, epoch bigint, out head bigint, out log_size bigint, out log_root bytea)
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -274,9 +276,7 @@ declare
   new_row  annals.project;
 begin
   select * into old_row from annals.project as p where p.id = given.id for update;
-  if old_row.placement = 'arriving' and old_row.placement_epoch = epoch then
-    return;
-  elsif old_row.placement = 'here' and old_row.placement_epoch = epoch then
+  if old_row.placement in ('arriving', 'here') and old_row.placement_epoch = epoch then
     return;
   elsif old_row.id is not null and (old_row.placement <> 'gone' or old_row.placement_epoch >= epoch) then
     raise object_not_in_prerequisite_state using
@@ -289,8 +289,11 @@ begin
       hint = format('As the owner of the schema: select annals.remove_left(%L, 10000), until it returns 0.', given.id);
   end if;
   perform annals.free_name(given);
-  insert into annals.project as p (id, name, created_at, closed_at, retention_days, archive_required, limits, placement, placement_epoch, moved_to)
-  values (given.id, given.name, given.created_at, given.closed_at, given.retention_days, given.archive_required, given.limits, 'arriving', epoch, database)
+  insert into annals.project as p (
+    id, name, created_at, closed_at, retention_days, archive_required, limits, placement, placement_epoch, moved_to)
+  values (
+    given.id, given.name, given.created_at, given.closed_at, given.retention_days, given.archive_required, given.limits,
+    'arriving', epoch, database)
   on conflict on constraint project_pkey do update
   set placement = 'arriving', placement_epoch = epoch, moved_to = database
   returning * into new_row;
@@ -337,23 +340,20 @@ begin
 end $$;
 
 -- Takes the schema's own records, which no role may insert otherwise.
-create or replace function annals.take_events(project_id uuid, epoch bigint, records jsonb) returns bigint
+create or replace function annals.take_events(project_id uuid, epoch bigint, records jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  project  annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
-  taken    bigint;
+  project annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
 begin
   insert into annals.audit_record
   select * from jsonb_populate_recordset(null::annals.audit_record, records) as r
   where r.project_id = project_id and annals.is_reserved(r.action::text);
-  get diagnostics taken = row_count;
-  return taken;
 end $$;
 
--- Takes the next redactions, in their order, each with what its record has since: {number, record_id, fields, event_id, redaction}. The record
--- may have expired.
+-- Takes the next redactions, in their order, each with what its record has since: {number, record_id, fields, event_id, redaction}.
+-- The record may have expired.
 create or replace function annals.take_redactions(project_id uuid, epoch bigint, redactions jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -539,6 +539,18 @@ as $$
   select exists (select from annals.project as p
     where p.id = $1 and p.placement in ('arriving', 'gone') and p.xmin = pg_current_xact_id()::xid)
 $$;
+
+-- Permits the removal of rows of copies alone.
+create or replace function annals.refuse_removal_here() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if annals.is_removing(old.project_id) then
+    return old;
+  end if;
+  raise restrict_violation using
+    message = format('%s refused: %I.%I is append-only', tg_op, tg_table_schema, tg_table_name);
+end $$;
 
 -- Removes the newest places of a copy with their records; with the last ones, all that the database has of the project but its row and its
 -- writers. Returns how many places it has removed.

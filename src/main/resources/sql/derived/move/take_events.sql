@@ -3,6 +3,4 @@
 -- :project_id  uuid
 -- :epoch       bigint
 -- :records     text    a JSON array
---
--- One row: taken bigint.
-select annals.take_events(:project_id, :epoch, (:records::text)::jsonb) as taken
+select annals.take_events(:project_id, :epoch, (:records::text)::jsonb)

@@ -9,6 +9,7 @@ import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
 import dev.annals.derived.move.MovedDatabases.KilledException;
 import dev.annals.derived.move.ProjectMove.Step;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
@@ -329,5 +330,95 @@ class MovedProjectTest {
         assertThatThrownBy(() -> databases.of("east").run("select annals.remove_left(" + id + ", 100)"))
                 .isInstanceOf(SQLException.class);
         assertThat(databases.of("east").checkFeed(project)).isEqualTo(3);
+    }
+
+    @Test
+    void noWriterStoresRecordsAtPlacesThatArrivedOrBehindTheSeal() throws Exception {
+        UUID append = UUID.randomUUID();
+        String records = "array['%s', '%s']::uuid[]".formatted(UUID.randomUUID(), UUID.randomUUID());
+        String id = "'" + project + "'";
+        home.run(
+                "insert into annals.sequence (id, project_id, name, kind, start, max_value, batch_size, low_water_mark,"
+                        + " next_value) values (gen_random_uuid(), " + id
+                        + ", 'numbers', 'SYNCHRONOUS', 1, 1000, 1, 0, 1)");
+        assertThat(home.as(
+                        "annals_service",
+                        "insert into annals.audit_record (project_id, id, placed_with, action, recorded_by_role)"
+                                + " select " + id + ", r, '" + append + "', 'a', null from unnest(" + records
+                                + ") as r",
+                        "insert into annals.append (project_id, id, record_ids) values (" + id + ", '" + append + "', "
+                                + records + ")"))
+                .isEqualTo("done");
+        UUID move = start("east");
+        for (Step step : List.of(Step.COPYING, Step.SEALED)) {
+            assertThatThrownBy(() -> databases.mover(move, killedAt(step)).run())
+                    .isInstanceOf(KilledException.class);
+            for (String database : step == Step.COPYING ? List.of("east") : List.of("east", HOME)) {
+                for (String lone : List.of("yes", "no")) {
+                    for (String values : List.of("'" + append + "', 'a', null", "gen_random_uuid(), 'a', 'numbers'")) {
+                        assertThat(databases
+                                        .of(database)
+                                        .as(
+                                                "annals_writer",
+                                                "set annals.moving_project = " + id,
+                                                "set annals.lone_record = " + lone,
+                                                "insert into annals.audit_record (project_id, id, action, number_sequence)"
+                                                        + " values (" + id + ", " + values + ")"))
+                                .as(database + " " + lone + " " + values)
+                                // The second: the append itself is here already.
+                                .isEqualTo(lone.equals("no") && values.endsWith("null") ? "23505" : "AN307");
+                    }
+                }
+                for (String call : List.of(
+                        "select annals.take_places(" + id + ", 1, array[gen_random_uuid()], '{3}', '{3}', '{1}')",
+                        "select annals.arrived_with_place(" + id + ", '" + append + "')",
+                        "update annals.sequence set next_value = 1",
+                        "insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id)"
+                                + " values (" + id + ", gen_random_uuid(), 3, 3)")) {
+                    for (String role : List.of("annals_writer", "pg_monitor")) {
+                        assertThat(databases.of(database).as(role, "set annals.moving_project = " + id, call))
+                                .as(role + " " + call)
+                                .isEqualTo("42501");
+                    }
+                }
+            }
+        }
+        databases.finish(move);
+        assertThat(databases.of("east").checkFeed(project)).isEqualTo(2);
+    }
+
+    @Test
+    void theSealWaitsForAnInsertOfWhatItsCopyTakes() throws Exception {
+        UUID move = start("east");
+        assertThatThrownBy(() -> databases.mover(move, killedAt(Step.COPYING)).run())
+                .isInstanceOf(KilledException.class);
+        String seal = "select annals.seal_project('" + project + "', 'east', 1)";
+        try (Connection other = home.connect()) {
+            SqlFixture.execute(
+                    other,
+                    "insert into annals.sequence (id, project_id, name, kind, start, max_value, batch_size, low_water_mark,"
+                            + " next_value) values (gen_random_uuid(), '" + project
+                            + "', 'numbers', 'SYNCHRONOUS', 1, 1000, 1, 0, 1)");
+            assertThat(home.as("annals_service", "set lock_timeout = '100ms'", seal))
+                    .isEqualTo("55P03");
+            other.commit();
+        }
+        databases.finish(move);
+        assertThat(databases
+                        .of("east")
+                        .text("select count(*) from annals.sequence where project_id = '" + project + "'"))
+                .isEqualTo("1");
+    }
+
+    @Test
+    void noRowOfAProjectThatIsHereIsRemovedBesideACopy() throws Exception {
+        fill();
+        UUID left = home.insertProject();
+        databases.finish(databases.start(left, "east"));
+        for (String table : List.of("redaction", "feed_horizon", "audit_record")) {
+            assertThat(home.as("none", "select annals.remove_left('" + left + "', 1)", "delete from annals." + table))
+                    .as(table)
+                    .isEqualTo("23001");
+        }
     }
 }

@@ -269,6 +269,9 @@ class MovedWhileWrittenTest {
                     moved++;
                 }
             }
+        } catch (Exception e) {
+            // Ends the clients, which would wait for the end of the move.
+            failures.add(e);
         } finally {
             written = true;
             for (Thread thread : writers) {

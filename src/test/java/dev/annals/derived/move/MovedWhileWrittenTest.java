@@ -99,7 +99,8 @@ class MovedWhileWrittenTest {
     }
 
     private static boolean isCut(SQLException e) {
-        return e.getSQLState().startsWith("08") || e.getSQLState().equals("57P01");
+        String state = String.valueOf(e.getSQLState());
+        return state.startsWith("08") || state.equals("57P01");
     }
 
     private void write(int records, String sequence, boolean copy) throws Exception {

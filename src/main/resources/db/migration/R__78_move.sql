@@ -540,16 +540,17 @@ as $$
     where p.id = $1 and p.placement in ('arriving', 'gone') and p.xmin = pg_current_xact_id()::xid)
 $$;
 
--- Permits the removal of rows of copies alone.
+-- Permits the removal of rows of copies alone. A statement of remove_copy() may find no rows.
 create or replace function annals.refuse_removal_here() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if annals.is_removing(old.project_id) then
-    return old;
+  if not exists (select from annals.project where placement in ('arriving', 'gone') and xmin = pg_current_xact_id()::xid)
+      or exists (select from gone where not annals.is_removing(gone.project_id)) then
+    raise restrict_violation using
+      message = format('%s refused: %I.%I is append-only', tg_op, tg_table_schema, tg_table_name);
   end if;
-  raise restrict_violation using
-    message = format('%s refused: %I.%I is append-only', tg_op, tg_table_schema, tg_table_name);
+  return null;
 end $$;
 
 -- Removes the newest places of a copy with their records; with the last ones, all that the database has of the project but its row and its

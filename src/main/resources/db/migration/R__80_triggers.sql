@@ -67,16 +67,18 @@ create or replace trigger refuse_resumed_archive before update on annals.merkle_
 create or replace trigger append_only before update or truncate on annals.redaction
   for each statement execute function annals.refuse_change();
 
-create or replace trigger append_only_but_copies before delete on annals.redaction
-  for each row execute function annals.refuse_removal_here();
+create or replace trigger append_only_but_copies after delete on annals.redaction
+  referencing old table as gone
+  for each statement execute function annals.refuse_removal_here();
 
 create or replace trigger refuse_rewound_horizon before update on annals.feed_horizon
   for each row
   when (new.project_id <> old.project_id or new.sequence_id < old.sequence_id)
   execute function annals.refuse_rewound_horizon();
 
-create or replace trigger append_only_but_copies before delete on annals.feed_horizon
-  for each row execute function annals.refuse_removal_here();
+create or replace trigger append_only_but_copies after delete on annals.feed_horizon
+  referencing old table as gone
+  for each statement execute function annals.refuse_removal_here();
 
 create or replace trigger append_only before truncate on annals.feed_horizon
   for each statement execute function annals.refuse_change();
@@ -84,8 +86,9 @@ create or replace trigger append_only before truncate on annals.feed_horizon
 create or replace trigger append_only before update or truncate on annals.archive
   for each statement execute function annals.refuse_change();
 
-create or replace trigger append_only_but_copies before delete on annals.archive
-  for each row execute function annals.refuse_removal_here();
+create or replace trigger append_only_but_copies after delete on annals.archive
+  referencing old table as gone
+  for each statement execute function annals.refuse_removal_here();
 
 create or replace trigger append_only before update or delete or truncate on annals.restored_archive
   for each statement execute function annals.refuse_change();

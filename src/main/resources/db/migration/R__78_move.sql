@@ -674,6 +674,12 @@ begin
   return known;
 end $$;
 
+create or replace function annals.release_move(id uuid, instance uuid) returns void
+language sql security definer set search_path = pg_catalog, pg_temp
+as $$
+  update annals.move as m set leased_by = null, leased_until = null where m.id = $1 and m.leased_by = $2
+$$;
+
 create or replace function annals.note_move(id uuid, copied bigint, error text) returns void
 language sql security definer set search_path = pg_catalog, pg_temp
 as $$

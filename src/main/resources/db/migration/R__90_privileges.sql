@@ -150,6 +150,7 @@ grant execute on function annals.begin_move(uuid, text, bigint), annals.feed_end
   annals.arrive_project(jsonb, text, bigint), annals.take_places(uuid, bigint, uuid[], bigint[], bigint[], integer[]),
   annals.take_events(uuid, bigint, jsonb), annals.take_redactions(uuid, bigint, jsonb), annals.take_tree(uuid, bigint, jsonb, jsonb),
   annals.take_state(uuid, bigint, jsonb), annals.open_project(uuid, bigint), annals.discard_arrival(uuid, bigint, integer),
-  annals.start_move(uuid, uuid, text, text, uuid, inet), annals.lease_move(uuid, uuid, integer), annals.note_move(uuid, bigint, text),
+  annals.start_move(uuid, uuid, text, text, uuid, inet), annals.lease_move(uuid, uuid, integer),
+  annals.release_move(uuid, uuid), annals.note_move(uuid, bigint, text),
   annals.cancel_move(uuid, uuid, inet), annals.switch_move(uuid, text, bigint, bigint, bytea), annals.end_move(uuid)
   to annals_service;

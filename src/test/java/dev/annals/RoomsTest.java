@@ -46,6 +46,8 @@ class RoomsTest {
             "IdentityGrants",
             "Looks",
             "Members",
+            "MoveCarrier",
+            "Moves",
             "OperationEvents",
             "Places",
             "ProjectionResource",

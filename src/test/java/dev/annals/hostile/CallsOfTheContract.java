@@ -162,6 +162,12 @@ abstract class CallsOfTheContract {
             }
             case "DELETE /v1/session" -> new Call(method, path, "", "");
             case "GET /v1/recorders" -> new Call(method, path + "?recorded_by=token:" + record, "", "");
+            // The project is in the only database.
+            case "POST /v1/projects/{project}/move" -> new Call(method, path, "{\"database\": \"main\"}", "");
+            case "GET /v1/projects/{project}/move", "DELETE /v1/projects/{project}/move" -> {
+                startMove(project);
+                yield new Call(method, path, "", "");
+            }
             case "PUT /v1/projects/{project}/look" -> new Call(method, path, "{\"name\": \"a shop\"}", "");
             case "POST /v1/projects/{project}/grants" -> new Call(method, path, GRANT, "");
             case "DELETE /v1/projects/{project}/grants/{id}" -> {
@@ -295,6 +301,18 @@ abstract class CallsOfTheContract {
                 "");
         assertThat(send(append, project.token()).statusCode()).isEqualTo(201);
         return id;
+    }
+
+    /** A move to another database, which is none of this service's, so that it stays as it is. */
+    private void startMove(Project project) {
+        try {
+            log.run(
+                    "select annals.start_move(gen_random_uuid(), p.id, 'main', 'east') from annals.project as p where p.id = '"
+                            + project.id()
+                            + "' and not exists (select from annals.move as m where m.project_id = p.id and m.ended_at is null)");
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** A project of one record, of which it is said that its log has it. */

@@ -3,8 +3,10 @@ package dev.annals.derived.move;
 import dev.annals.kernel.database.Sql;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,17 +75,34 @@ public final class ProjectMove {
     private static final Sql STAY_HERE = Sql.named("derived/move/stay_here");
     private static final Sql DISCARD_ARRIVAL = Sql.named("derived/move/discard_arrival");
 
-    private static final int LEASE_SECONDS = 30;
+    static final int LEASE_SECONDS = 30;
+    /** The SQLSTATE of {@code lease_move()} if another instance carries the move. */
+    static final String CARRIED_ELSEWHERE = "55006";
+
     /** Places left to copy under the seal, at most. */
     private static final int NEAR = 200;
 
     private static final int REMOVED_PLACES = 5_000;
-    /** An open transaction with a number of the project keeps the seal waiting, and the seal keeps writers waiting. */
-    private static final String SEAL_WAITS = "set lock_timeout = '250ms'";
-
     /** A plan made without statistics of the target would scan its tables for each chunk, or for each record. */
     private static final String BY_INDEX =
             "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off";
+
+    /** A chunk takes seconds, and the removal of 5,000 places of 256 records a minute. */
+    private static final String LIMITS = "set lock_timeout = '10s'; set statement_timeout = '2min';"
+            + " set idle_in_transaction_session_timeout = '1min'";
+
+    private static final int LONGEST_ANSWER_MILLIS = 150_000;
+    /** Writers wait. */
+    private static final int LONGEST_ANSWER_SEALED_MILLIS = 15_000;
+    /** An open transaction with a number of the project keeps the seal waiting, and the seal keeps writers waiting. */
+    private static final String SEAL_WAITS = "set lock_timeout = '250ms'";
+
+    private static final String SEAL_DONE = "set lock_timeout = '10s'";
+    /**
+     * Less than the lease: a mover that was frozen finds its session ended. Otherwise it could replace what the next mover has
+     * brought by what it read before.
+     */
+    private static final String TARGET_ENDS_IDLE = "set idle_session_timeout = '15s'";
 
     private static final long SEAL_PAUSE_MILLIS = 250;
     /** Lock timeout and deadlock. */
@@ -94,6 +113,10 @@ public final class ProjectMove {
     private final UUID id;
     private final UUID instance;
     private final Progress progress;
+    /** By what they are in the move. */
+    private final Map<String, Connection> opened = new ConcurrentHashMap<>();
+
+    private volatile boolean aborted;
 
     /**
      * A move that was begun.
@@ -116,7 +139,8 @@ public final class ProjectMove {
      * @throws SQLException if a database fails, or another instance carries the move; call this again to resume
      */
     public void run() throws SQLException {
-        try (Connection atHome = open(home)) {
+        try {
+            Connection atHome = open("home", home);
             boolean ended = false;
             while (!ended) {
                 Move move = lease(atHome);
@@ -127,10 +151,36 @@ public final class ProjectMove {
                     throw e;
                 }
             }
+        } finally {
+            for (Connection connection : opened.values()) {
+                connection.close();
+            }
+            opened.clear();
         }
     }
 
+    /** Ends {@link #run}, from another thread: its connections break. */
+    void abort() {
+        aborted = true;
+        opened.values().forEach(ProjectMove::abort);
+    }
+
+    private static void abort(Connection connection) {
+        try {
+            connection.abort(Runnable::run);
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    static boolean isCarriedElsewhere(Throwable failure) {
+        return failure instanceof SQLException error && CARRIED_ELSEWHERE.equals(error.getSQLState());
+    }
+
     private void note(Connection atHome, SQLException failure) {
+        if (aborted || Thread.currentThread().isInterrupted() || isCarriedElsewhere(failure)) {
+            return;
+        }
         try {
             Jdbc.run(NOTE_MOVE.bind("id", id).bind("copied", null).bind("error", failure.getMessage()), atHome);
         } catch (SQLException e) {
@@ -151,11 +201,30 @@ public final class ProjectMove {
         return false;
     }
 
-    private Connection open(String database) throws SQLException {
+    /** @param what the database is in the move */
+    private Connection open(String what, String database) throws SQLException {
+        Connection known = opened.get(what);
+        if (known != null) {
+            return known;
+        }
         Connection connection = connections.open(database);
+        opened.put(what, connection);
+        if (aborted) {
+            throw new MoveException("the mover is stopping");
+        }
+        connection.setNetworkTimeout(Runnable::run, LONGEST_ANSWER_MILLIS);
         connection.setAutoCommit(true);
         Jdbc.execute(connection, BY_INDEX);
+        Jdbc.execute(connection, LIMITS);
         return connection;
+    }
+
+    private Connection openSource(Move move) throws SQLException {
+        return open("source", move.source());
+    }
+
+    private Connection openTarget(Move move) throws SQLException {
+        return open("target", move.target());
     }
 
     private Move lease(Connection atHome) throws SQLException {
@@ -176,49 +245,50 @@ public final class ProjectMove {
     }
 
     private void copy(Connection atHome, Move move) throws SQLException {
-        try (Connection source = open(move.source());
-                Connection target = open(move.target())) {
-            ProjectCopy copy = new ProjectCopy(source, target, move);
-            copy.begin();
-            progress.reached(Step.BEGUN, 0);
-            discard(target, move.projectId(), move.epoch() - 1);
-            copy.arrive();
-            copy.copyState();
-            progress.reached(Step.ARRIVING, copy.end(target).head());
-            long copied;
-            long left = Long.MAX_VALUE;
-            long leftBefore;
-            do {
-                copied = copy.copyNext();
-                progress.reached(Step.COPYING, copied);
-                if (!isStillCopying(atHome, copied)) {
-                    return;
-                }
-                leftBefore = left;
-                left = copy.end(source).head() - copied;
-                // Writers that are as fast as the copy must not keep it from its end.
-            } while (left > NEAR && (left > ProjectCopy.CHUNK || left < leftBefore / 2));
-            copy.copyRest();
-
-            ProjectCopy.End end = seal(atHome, source, move);
-            if (end == null) {
+        Connection source = openSource(move);
+        Connection target = openTarget(move);
+        Jdbc.execute(target, TARGET_ENDS_IDLE);
+        ProjectCopy copy = new ProjectCopy(source, target, move);
+        copy.begin();
+        progress.reached(Step.BEGUN, 0);
+        discard(target, move.projectId(), move.epoch() - 1);
+        copy.arrive();
+        copy.copyState();
+        progress.reached(Step.ARRIVING, copy.end(target).head());
+        long copied;
+        long left = Long.MAX_VALUE;
+        long leftBefore;
+        do {
+            copied = copy.copyNext();
+            progress.reached(Step.COPYING, copied);
+            if (!isStillCopying(atHome, copied)) {
                 return;
             }
-            progress.reached(Step.SEALED, copied);
-            while (copied < end.head()) {
-                copied = copy.copyNext();
-            }
-            copy.copyRest();
-            copy.copyState();
-            copy.requireEqual(end);
-            progress.reached(Step.COPIED, copied);
-            switchTo(atHome, end);
-            progress.reached(Step.SWITCHED, copied);
+            leftBefore = left;
+            left = copy.end(source).head() - copied;
+            // Writers that are as fast as the copy must not keep it from its end.
+        } while (left > NEAR && (left > ProjectCopy.CHUNK || left < leftBefore / 2));
+        copy.copyRest();
+
+        ProjectCopy.End end = seal(atHome, source, target, move);
+        if (end == null) {
+            return;
         }
+        progress.reached(Step.SEALED, copied);
+        while (copied < end.head()) {
+            copied = copy.copyNext();
+        }
+        copy.copyRest();
+        copy.copyState();
+        copy.requireEqual(end);
+        progress.reached(Step.COPIED, copied);
+        switchTo(atHome, end);
+        progress.reached(Step.SWITCHED, copied);
     }
 
     /** Null if the move was cancelled meanwhile. */
-    private ProjectCopy.@Nullable End seal(Connection atHome, Connection source, Move move) throws SQLException {
+    private ProjectCopy.@Nullable End seal(Connection atHome, Connection source, Connection target, Move move)
+            throws SQLException {
         Jdbc.execute(source, SEAL_WAITS);
         while (true) {
             try {
@@ -229,7 +299,10 @@ public final class ProjectMove {
                                 .bind("epoch", move.epoch()),
                         source,
                         ProjectCopy::end);
-                Jdbc.execute(source, "reset lock_timeout");
+                for (Connection connection : opened.values()) {
+                    connection.setNetworkTimeout(Runnable::run, LONGEST_ANSWER_SEALED_MILLIS);
+                }
+                Jdbc.execute(source, SEAL_DONE);
                 return end;
             } catch (SQLException e) {
                 if (!BUSY.contains(String.valueOf(e.getSQLState()))) {
@@ -239,6 +312,8 @@ public final class ProjectMove {
             if (!lease(atHome).state().equals("copying")) {
                 return null;
             }
+            // Its session ends if it is idle.
+            Jdbc.execute(target, "select");
             pause();
         }
     }
@@ -265,16 +340,14 @@ public final class ProjectMove {
 
     private void finish(Connection atHome, Move move) throws SQLException {
         SQLException failure = null;
-        try (Connection source = open(move.source())) {
-            change(LEAVE_PROJECT, source, move);
+        try {
+            change(LEAVE_PROJECT, openSource(move), move);
             progress.reached(Step.LEFT, 0);
         } catch (SQLException e) {
             failure = e;
         }
-        try (Connection target = open(move.target())) {
-            change(OPEN_PROJECT, target, move);
-            progress.reached(Step.OPENED, 0);
-        }
+        change(OPEN_PROJECT, openTarget(move), move);
+        progress.reached(Step.OPENED, 0);
         if (failure != null) {
             throw failure;
         }
@@ -282,14 +355,10 @@ public final class ProjectMove {
     }
 
     private void cancel(Connection atHome, Move move) throws SQLException {
-        try (Connection source = open(move.source())) {
-            change(STAY_HERE, source, move);
-            progress.reached(Step.STAYED, 0);
-        }
-        try (Connection target = open(move.target())) {
-            discard(target, move.projectId(), move.epoch());
-            progress.reached(Step.DISCARDED, 0);
-        }
+        change(STAY_HERE, openSource(move), move);
+        progress.reached(Step.STAYED, 0);
+        discard(openTarget(move), move.projectId(), move.epoch());
+        progress.reached(Step.DISCARDED, 0);
         end(atHome);
     }
 

@@ -126,6 +126,11 @@ public class Members {
         return unused;
     }
 
+    /** Whether this instance has reached and prepared the database since its start. */
+    public boolean isUsed(Database database) {
+        return database == databases.home() || open.contains(database);
+    }
+
     private void requireHome() {
         try {
             String name = IDENTIFY_DATABASE

@@ -35,6 +35,10 @@ public enum ProblemType {
     TOKEN_ENDED(409, "Token ended"),
     LEGAL_HOLD(409, "Legal hold"),
     ARCHIVE_NOT_NEXT(409, "Archive not next"),
+    /** The project is moving or in the database already, or cannot move. */
+    MOVE_REFUSED(409, "Move refused"),
+    /** It is switched, or has ended. */
+    MOVE_DECIDED(409, "Move decided"),
     /** With another definition. */
     SEQUENCE_EXISTS(409, "Sequence exists"),
     /** A sequence never starts again. */

@@ -2,6 +2,7 @@ package dev.annals.edges.contract;
 
 import static io.restassured.RestAssured.given;
 import static org.hamcrest.Matchers.contains;
+import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.notNullValue;
 
@@ -10,6 +11,7 @@ import dev.annals.tools.embedded.TestDatabase;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.specification.RequestSpecification;
+import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
 /** Grants and archives as an administrator sees them over HTTP; other tests know them by the schema and the command line. */
@@ -61,5 +63,19 @@ class AdministeredByHttpTest {
                 .statusCode(200)
                 .body("databases.name", contains("main"))
                 .body("databases.home", contains(true));
+    }
+
+    /** MovesIT moves projects, in a service with two databases. */
+    @Test
+    void aProjectOfTheOnlyDatabaseDoesNotMove() throws Exception {
+        UUID project = log.newProject().id();
+        String move = "/v1/projects/" + project + "/move";
+        admin().get(move).then().statusCode(404);
+        admin().delete(move).then().statusCode(404);
+        admin().body("{\"database\": \"main\"}").post(move).then().statusCode(409);
+        admin().body("{\"database\": \"east\"}").post(move).then().statusCode(422);
+        log.run("select annals.start_move(gen_random_uuid(), '" + project + "', 'main', 'east')");
+        admin().get(move).then().statusCode(200).body("state", equalTo("copying"));
+        admin().delete(move).then().statusCode(202).body("state", equalTo("cancelling"));
     }
 }

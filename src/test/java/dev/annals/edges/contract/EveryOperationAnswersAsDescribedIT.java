@@ -397,6 +397,12 @@ class EveryOperationAnswersAsDescribedIT extends ProjectTest {
                 .then()
                 .statusCode(422)
                 .body("errors.detail", hasItem("It must be one of main."));
+        admin().get("/v1/projects/" + id + "/move").then().statusCode(404);
+        json(admin(), "{\"database\": \"main\"}")
+                .post("/v1/projects/" + id + "/move")
+                .then()
+                .statusCode(409);
+        admin().delete("/v1/projects/" + id + "/move").then().statusCode(404);
         admin().get("/v1/whoami/projects").then().statusCode(200).body("projects.name", hasItem("annals"));
         admin().post("/v1/projects/" + id + "/close").then().statusCode(200).body("closed_at", notNullValue());
         admin().get("/v1/projects/" + UUID.randomUUID()).then().statusCode(404);

@@ -1,0 +1,5 @@
+-- Ends the lease of an instance, in home.
+--
+-- :id        uuid
+-- :instance  uuid
+select annals.release_move(:id, :instance)

@@ -41,6 +41,7 @@ class RoomsTest {
     private static final List<String> OF_HOME = List.of(
             "AccessTokens",
             "Catalogues",
+            "DatabaseCheck",
             "DatabaseStates",
             "Identities",
             "IdentityGrants",

@@ -289,7 +289,8 @@ public final class ServiceProcess implements AutoCloseable {
         return process.exitValue();
     }
 
-    private void readToTheEnd() {
+    /** Reads what it prints until it ends, however long that takes. */
+    public void readToTheEnd() {
         try {
             reader.lines().forEach(output::add);
         } catch (UncheckedIOException e) {

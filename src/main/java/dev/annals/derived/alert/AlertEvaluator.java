@@ -17,10 +17,12 @@ import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import io.vertx.pgclient.PgException;
 import java.time.Duration;
 import java.time.OffsetDateTime;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.jboss.logging.Logger;
@@ -70,6 +72,7 @@ final class AlertEvaluator {
     private final Counter failures;
     private final PeriodicTask loop;
     private final StateGauges watched;
+    private volatile boolean exist;
 
     AlertEvaluator(Database database, AlertConfig config, MeterRegistry metrics) {
         this(database, config, RECORDS, RETRY_DELAY, metrics);
@@ -81,7 +84,8 @@ final class AlertEvaluator {
         this.config = config;
         this.records = records;
         this.retryDelay = retryDelay;
-        this.loop = new PeriodicTask(this::evaluateDue, INTERVAL, retryDelay, LOG, "Alerts");
+        this.loop = new PeriodicTask(
+                database.unlessIdle(this::evaluateDue, () -> !exist), INTERVAL, retryDelay, LOG, "Alerts");
         this.raised = Counter.builder("annals.alerts.raised")
                 .description("Events of alerts that this instance has appended")
                 .register(metrics);
@@ -163,13 +167,25 @@ final class AlertEvaluator {
                 .bind("most", MAX_DUE)
                 .execute(pool)
                 .chain(rows -> Multi.createFrom()
-                        .iterable(rows)
+                        .iterable(due(rows))
                         .onItem()
-                        .transformToUniAndConcatenate(row -> evaluate(row.getUUID("id"), STEPS))
+                        .transformToUniAndConcatenate(id -> evaluate(id, STEPS))
                         .collect()
                         .asList()
                         // A full search may have left some out.
                         .map(unfinished -> unfinished.contains(true) || unfinished.size() == MAX_DUE));
+    }
+
+    private List<UUID> due(RowSet<Row> rows) {
+        List<UUID> due = new ArrayList<>();
+        for (Row row : rows) {
+            exist = row.getBoolean("exist");
+            UUID id = row.getUUID("id");
+            if (id != null) {
+                due.add(id);
+            }
+        }
+        return due;
     }
 
     private Uni<Boolean> evaluate(UUID id, int steps) {

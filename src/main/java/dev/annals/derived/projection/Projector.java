@@ -87,11 +87,11 @@ public final class Projector {
     private volatile @Nullable UUID after;
 
     private volatile boolean oneScanIsARound;
+    private volatile boolean idle;
     private volatile Map<Target, Backlog> unfinished = Map.of();
 
     static Projector of(Database database, ProjectionSteps steps, ProjectionConfig config, MeterRegistry metrics) {
-        Projector projector =
-                new Projector(database.reads(), steps, config.enabled(), Pace.OF_THE_SERVICE, System::nanoTime);
+        Projector projector = new Projector(database, steps, config.enabled(), Pace.OF_THE_SERVICE, System::nanoTime);
         ProjectionLag lag = projector.lag;
         Tags tags = Tags.of("database", database.name());
         projector.names().forEach(name -> {
@@ -102,8 +102,8 @@ public final class Projector {
         return projector;
     }
 
-    Projector(Pool pool, ProjectionSteps steps, boolean enabled, Pace pace, LongSupplier nanoTime) {
-        this.pool = pool;
+    Projector(Database database, ProjectionSteps steps, boolean enabled, Pace pace, LongSupplier nanoTime) {
+        this.pool = database.reads();
         this.steps = steps;
         this.projections =
                 steps.projections().stream().collect(Collectors.toMap(Projection::name, Function.identity()));
@@ -111,7 +111,12 @@ public final class Projector {
         this.pace = pace;
         this.recent = new RecentProjects(pool);
         this.lag = new ProjectionLag(nanoTime);
-        this.loop = new PeriodicTask(this::scanAndPause, pace.interval(), pace.retryDelay(), LOG, "Projections");
+        this.loop = new PeriodicTask(
+                database.unlessIdle(this::scanAndPause, () -> idle),
+                pace.interval(),
+                pace.retryDelay(),
+                LOG,
+                "Projections");
     }
 
     private static void gauge(
@@ -244,6 +249,7 @@ public final class Projector {
             lag.endRound();
         }
         unfinished.forEach(found::putIfAbsent);
+        idle = oneScanIsARound && found.isEmpty();
         return List.copyOf(found.values());
     }
 

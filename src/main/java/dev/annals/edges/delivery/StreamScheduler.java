@@ -84,6 +84,7 @@ final class StreamScheduler {
     private final Counter failures;
     private final PeriodicTask looks;
     private final StateGauges watched;
+    private volatile boolean exist;
     /** Turns end after their batch, so that a suspected stream can be delivered alone. */
     private volatile boolean makesRoom;
     /** The suspected stream, alone until its sink acknowledges a record: if this instance dies, that stream is the cause. */
@@ -107,7 +108,8 @@ final class StreamScheduler {
         this.vertx = vertx;
         this.config = config;
         this.encodings = encodings;
-        this.looks = new PeriodicTask(this::look, INTERVAL, Duration.ZERO, LOG, "Streams");
+        this.looks = new PeriodicTask(
+                database.unlessIdle(this::look, () -> !exist), INTERVAL, Duration.ZERO, LOG, "Streams");
         this.reading = new Bulkhead(
                 READING, config.concurrent(), READ_WAIT, "Too many streams read at a time: they try again.");
         this.delivered = Counter.builder("annals.streams.delivered.records")
@@ -170,6 +172,10 @@ final class StreamScheduler {
     private Optional<UUID> suspect(RowSet<Row> rows) {
         UUID suspect = null;
         for (Row row : rows) {
+            exist = row.getBoolean("exist");
+            if (row.getUUID("id") == null) {
+                break;
+            }
             if (row.getString("stop_reason") == null) {
                 suspect = row.getUUID("id");
             } else {

@@ -5,6 +5,7 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /** One of the service's databases, with its pools. */
@@ -17,12 +18,15 @@ public final class Database {
     /** Before the names of its pools, which the metrics show. */
     private final String prefix;
 
+    private final Commits commits;
+
     Database(String name, Pool pool, Pool reads, Supplier<DatabasePools> pools, boolean home) {
         this.name = name;
         this.pool = pool;
         this.reads = reads;
         this.pools = pools;
         this.prefix = home ? "" : name + "-";
+        this.commits = new Commits(reads);
     }
 
     /** As in {@code ANNALS_DATABASES}. */
@@ -66,6 +70,17 @@ public final class Database {
     /** If not, this instance reads from a standby: a refused write is not repeated, since no failover is under way. */
     public boolean hasSeenPrimary() {
         return pools.get().hasSeenPrimary();
+    }
+
+    /**
+     * A task for a {@link PeriodicTask} that rests while the database is idle: after a run that left it idle, the next one follows a
+     * commit in the database's server, or 15 seconds.
+     *
+     * @param task true runs it again at once
+     * @param idle whether the last run has shown that there is nothing to do before another commit, however much time passes
+     */
+    public Supplier<Uni<Boolean>> unlessIdle(Supplier<Uni<Boolean>> task, BooleanSupplier idle) {
+        return commits.unlessIdle(task, idle);
     }
 
     /** Ends the refusal of new connections. */

@@ -15,6 +15,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Stream;
@@ -22,6 +23,7 @@ import org.flywaydb.core.Flyway;
 import org.flywaydb.core.api.MigrationInfo;
 import org.flywaydb.core.api.MigrationInfoService;
 import org.flywaydb.core.api.MigrationState;
+import org.flywaydb.core.api.output.MigrateResult;
 import org.jboss.logging.Logger;
 
 /** Checks the server, the schema and the settings of a database before it is used. */
@@ -36,12 +38,15 @@ public class DatabaseCheck {
     private static final int BEFORE_EVERYTHING = 1;
 
     private final Pool pool;
+    private final Databases databases;
     private final Instance<Flyway> flyway;
     private final Members members;
     private final AnnalsConfig.Database config;
 
-    DatabaseCheck(@Reads Pool pool, Instance<Flyway> flyway, Members members, AnnalsConfig config) {
+    DatabaseCheck(
+            @Reads Pool pool, Databases databases, Instance<Flyway> flyway, Members members, AnnalsConfig config) {
         this.pool = pool;
+        this.databases = databases;
         this.flyway = flyway;
         this.members = members;
         this.config = config.database();
@@ -83,17 +88,24 @@ public class DatabaseCheck {
 
     void prepareSchema(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
         members.prepareSchemas();
-        prepareSchema(flyway.get(), config.migrateAtStart());
+        prepareSchema(databases.home(), flyway.get(), config.migrateAtStart());
     }
 
     /** A newer schema stays as it is: its functions serve the previous release, whose instances are replaced one by one. */
-    static void prepareSchema(Flyway flyway, boolean migrate) {
+    static void prepareSchema(Database database, Flyway flyway, boolean migrate) {
         MigrationInfoService info = flyway.info();
         if (Stream.of(info.applied()).anyMatch(migration -> migration.getState() == MigrationState.FUTURE_SUCCESS)) {
             return;
         }
         if (migrate) {
-            flyway.migrate();
+            MigrateResult result = flyway.migrate();
+            if (result.migrationsExecuted > 0) {
+                LOG.infof(
+                        "The schema of the database %s is at version %s, after %d migrations",
+                        database,
+                        Objects.requireNonNullElse(result.targetSchemaVersion, result.initialSchemaVersion),
+                        result.migrationsExecuted);
+            }
         } else if (info.pending().length > 0) {
             MigrationInfo current = info.current();
             throw new IllegalStateException("The database's schema is at version "

@@ -119,6 +119,7 @@ public class Members {
     public SortedMap<String, String> unused() {
         underWay.values().forEach(CompletableFuture::join);
         joinOnce();
+        underWay.values().forEach(CompletableFuture::join);
         SortedMap<String, String> unused = new TreeMap<>();
         databases.members().stream()
                 .filter(member -> !open.contains(member))
@@ -195,6 +196,7 @@ public class Members {
         DatabaseUrl url = url(member);
         DatabaseCheck.requireServer(url);
         DatabaseCheck.prepareSchema(
+                member,
                 new FluentConfiguration(Thread.currentThread().getContextClassLoader())
                         .configuration(flyway.get().getConfiguration())
                         .dataSource(url.jdbcUrl() + MIGRATIONS, url.user(), url.password())

@@ -3,6 +3,7 @@ package dev.annals.derived.projection;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.OneDatabase;
 import io.vertx.mutiny.sqlclient.Pool;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,7 +36,7 @@ public final class TestProjector {
     TestProjector(Pool pool, List<Projection> projections, int projects, Duration interval) {
         this.steps = new ProjectionSteps(projections);
         this.projector = new Projector(
-                pool,
+                OneDatabase.of(pool).home(),
                 steps,
                 true,
                 new Projector.Pace(interval, projects, STEPS, Duration.ofMillis(1), Duration.ofMillis(20)),

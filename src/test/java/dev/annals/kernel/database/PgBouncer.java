@@ -30,10 +30,12 @@ public final class PgBouncer implements AutoCloseable {
 
     private final Process process;
     private final int port;
+    private final Path settings;
 
-    private PgBouncer(Process process, int port) {
+    private PgBouncer(Process process, int port, Path settings) {
         this.process = process;
         this.port = port;
+        this.settings = settings;
     }
 
     /**
@@ -44,26 +46,38 @@ public final class PgBouncer implements AutoCloseable {
      */
     public static PgBouncer start(Path directory, InstalledPostgres server, String mode, Map<String, String> logins)
             throws Exception {
+        String all = "* = host=127.0.0.1 port=" + server.url("postgres").port();
+        return start(directory, all, mode, logins);
+    }
+
+    /**
+     * Starts one whose administrators are all logins.
+     *
+     * @param database a line of the section {@code databases}
+     */
+    public static PgBouncer start(Path directory, String database, String mode, Map<String, String> logins)
+            throws Exception {
         int port = Ports.free();
         StringBuilder users = new StringBuilder();
         logins.forEach((name, password) -> users.append('"' + name + "\" \"" + password + "\"\n"));
         Path userFile = Files.writeString(directory.resolve("users-" + port), users);
-        List<String> settings = new ArrayList<>(List.of(
+        List<String> lines = new ArrayList<>(List.of(
                 "[databases]",
-                "* = host=127.0.0.1 port=" + server.url("postgres").port(),
+                database,
                 "[pgbouncer]",
                 "listen_addr = 127.0.0.1",
                 "listen_port = " + port,
                 "unix_socket_dir =",
                 "auth_type = scram-sha-256",
                 "auth_file = " + userFile,
+                "admin_users = " + String.join(",", logins.keySet()),
                 "pool_mode = " + mode,
                 "default_pool_size = " + (mode.equals("transaction") ? 4 : 16),
                 "ignore_startup_parameters = " + DROPPED));
         if (hasPreparedStatements()) {
-            settings.add("max_prepared_statements = 200");
+            lines.add("max_prepared_statements = 200");
         }
-        Path file = Files.write(directory.resolve("pgbouncer-" + port + ".ini"), settings);
+        Path file = Files.write(directory.resolve("pgbouncer-" + port + ".ini"), lines);
         List<String> command = new ArrayList<>();
         if (System.getProperty("user.name").equals("root")) {
             // It refuses to run as root.
@@ -75,7 +89,7 @@ public final class PgBouncer implements AutoCloseable {
                 .redirectOutput(directory.resolve("pgbouncer-" + port + ".log").toFile())
                 .start();
         Await.until("PgBouncer listens", () -> Ports.isListening(port));
-        return new PgBouncer(process, port);
+        return new PgBouncer(process, port, file);
     }
 
     /** Whether it supports prepared statements while it spreads transactions of one connection over several of the server's. */
@@ -92,6 +106,11 @@ public final class PgBouncer implements AutoCloseable {
         Path path = Path.of(named == null ? "/usr/sbin/pgbouncer" : named);
         need(Files.isExecutable(path), "PgBouncer at " + path);
         return path.toString();
+    }
+
+    /** The file of its settings. */
+    public Path settings() {
+        return settings;
     }
 
     /** The URL of a database of the server, by way of this one. */

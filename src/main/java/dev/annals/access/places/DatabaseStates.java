@@ -34,6 +34,7 @@ public class DatabaseStates {
             json.writeStartObject();
             json.writeStringField("name", database.name());
             json.writeBooleanField("home", home);
+            json.writeBooleanField("pinned", database.pinned());
             json.writeBooleanField("reachable", facts != null);
             json.writeObjectField("projects", facts == null ? null : facts.projects);
             json.writeObjectField("records", facts == null ? null : facts.records);
@@ -82,13 +83,13 @@ public class DatabaseStates {
                 .recoverWithItem(new State(database, home, null));
     }
 
-    /** The database with the fewest records, of those that answer; of several, the one with the fewest projects. */
+    /** The database with the fewest records, of those that answer and are not pinned; of several, the one with the fewest projects. */
     public Uni<Database> emptiest() {
         if (databases.members().isEmpty()) {
             return Uni.createFrom().item(databases.home());
         }
         return all().map(states -> states.stream()
-                .filter(state -> state.facts != null)
+                .filter(state -> state.facts != null && !state.database.pinned())
                 .min(Comparator.comparingLong((State state) -> requireNonNull(state.facts).records)
                         .thenComparingLong(state -> requireNonNull(state.facts).projects))
                 .map(State::database)

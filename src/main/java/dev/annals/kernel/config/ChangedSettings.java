@@ -46,7 +46,7 @@ public final class ChangedSettings {
     }
 
     private static void addDatabase(String prefix, Config config, SortedMap<String, Value> changed) {
-        for (String part : List.of(".url", ".password-file", ".read-url")) {
+        for (String part : List.of(".url", ".password-file", ".read-url", ".pinned")) {
             String name = prefix + part;
             config.getOptionalValue(name, String.class)
                     .ifPresent(value ->

@@ -27,7 +27,8 @@ public final class SettingsCheck {
     private static final List<String> NO_SETTINGS = List.of("ANNALS_URL", "ANNALS_TOKEN", "ANNALS_PROJECT");
 
     /** Of each database that a setting names. */
-    private static final Pattern OF_DATABASES = Pattern.compile("ANNALS_DATABASES_[A-Z0-9_]+_(URL|PASSWORD_FILE)");
+    private static final Pattern OF_DATABASES =
+            Pattern.compile("ANNALS_DATABASES_[A-Z0-9_]+_(URL|PASSWORD_FILE|PINNED)");
 
     private static final int MOST_NAMED = 20;
 

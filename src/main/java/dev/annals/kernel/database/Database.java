@@ -18,20 +18,27 @@ public final class Database {
     /** Before the names of its pools, which the metrics show. */
     private final String prefix;
 
+    private final boolean pinned;
     private final Commits commits;
 
-    Database(String name, Pool pool, Pool reads, Supplier<DatabasePools> pools, boolean home) {
+    Database(String name, Pool pool, Pool reads, Supplier<DatabasePools> pools, boolean home, boolean pinned) {
         this.name = name;
         this.pool = pool;
         this.reads = reads;
         this.pools = pools;
         this.prefix = home ? "" : name + "-";
+        this.pinned = pinned;
         this.commits = new Commits(reads);
     }
 
     /** As in {@code ANNALS_DATABASES}. */
     public String name() {
         return name;
+    }
+
+    /** If so, projects are created here by name alone, and none moves here or leaves. */
+    public boolean pinned() {
+        return pinned;
     }
 
     /** For writes. */

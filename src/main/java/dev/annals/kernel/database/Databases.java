@@ -40,7 +40,7 @@ public class Databases {
         // Makes the default pool, from whose options the others are made.
         pool.size();
         this.home = pools::home;
-        all.add(new Database(named.get(0).name(), pool, reads, home, true));
+        all.add(new Database(named.get(0).name(), pool, reads, home, true, false));
         named.stream().skip(1).forEach(member -> all.add(member(member)));
     }
 
@@ -50,7 +50,7 @@ public class Databases {
                 .orElseGet(() -> unknown.computeIfAbsent(name, absent -> {
                     DatabasePools pools = home.get()
                             .closed("Projects are in the database " + name + ", which ANNALS_DATABASES does not name.");
-                    return member(name, pools);
+                    return member(name, pools, false);
                 }));
     }
 
@@ -60,17 +60,18 @@ public class Databases {
                         NamedDatabase.variables(named.name()) + "URL does not name the database " + named.name()));
         DatabasePools pools = home.get().of(url, named.standbys());
         pools.close("The database " + named.name() + " has not been reached since the start of this instance.");
-        return member(named.name(), pools);
+        return member(named.name(), pools, named.pinned());
     }
 
-    private Database member(String name, DatabasePools pools) {
+    private Database member(String name, DatabasePools pools, boolean pinned) {
         memberPools.add(pools);
         return new Database(
                 name,
                 pools.open(name, limits.poolSize(), limits.lockTimeout()),
                 pools.open(name + "-reads", limits.readPoolSize(), limits.lockTimeout()),
                 () -> pools,
-                false);
+                false,
+                pinned);
     }
 
     @PreDestroy

@@ -15,8 +15,9 @@ import org.eclipse.microprofile.config.Config;
  *
  * @param url empty for one of the service's own
  * @param standbys of which feeds are read
+ * @param pinned whether no project moves here or leaves
  */
-public record NamedDatabase(String name, Optional<DatabaseUrl> url, Optional<DatabaseUrl> standbys) {
+public record NamedDatabase(String name, Optional<DatabaseUrl> url, Optional<DatabaseUrl> standbys, boolean pinned) {
 
     /** More than the connections of a machine suffice for. */
     private static final int MOST = 128;
@@ -39,7 +40,8 @@ public record NamedDatabase(String name, Optional<DatabaseUrl> url, Optional<Dat
                 names.get(0),
                 DatabaseUrl.configured(config),
                 text(config, "annals.read-database-url")
-                        .map(url -> DatabaseUrl.parseStandbys(url, "ANNALS_READ_DATABASE_URL"))));
+                        .map(url -> DatabaseUrl.parseStandbys(url, "ANNALS_READ_DATABASE_URL")),
+                false));
         names.stream().skip(1).forEach(name -> all.add(member(config, name)));
         return all;
     }
@@ -87,7 +89,19 @@ public record NamedDatabase(String name, Optional<DatabaseUrl> url, Optional<Dat
                         setting -> text(config, setting).orElse(null), prefix + ".url", prefix + ".password-file"));
         Optional<DatabaseUrl> standbys =
                 text(config, prefix + ".read-url").map(text -> DatabaseUrl.parseStandbys(text, variables + "READ_URL"));
-        return new NamedDatabase(name, url.or(() -> text(config, OWN + name).map(DatabaseUrl::parse)), standbys);
+        return new NamedDatabase(
+                name,
+                url.or(() -> text(config, OWN + name).map(DatabaseUrl::parse)),
+                standbys,
+                pinned(text(config, prefix + ".pinned").orElse("false"), variables));
+    }
+
+    private static boolean pinned(String text, String variables) {
+        return switch (text.strip()) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new IllegalArgumentException(variables + "PINNED is neither true nor false.");
+        };
     }
 
     private static <T> T named(String variables, Supplier<T> read) {

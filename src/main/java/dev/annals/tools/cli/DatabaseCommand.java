@@ -41,14 +41,20 @@ public final class DatabaseCommand {
         }
 
         private static String line(JsonNode database) {
-            String name =
-                    database.path("name").asText() + (database.path("home").asBoolean() ? "\thome" : "\tmember");
+            String name = database.path("name").asText() + "\t" + role(database);
             return database.path("reachable").asBoolean()
                     ? name + "\t" + database.path("projects").asText() + " projects\t"
                             + database.path("records").asText() + " records\t"
                             + database.path("bytes").asText() + " bytes\tschema "
                             + database.path("schema_version").asText()
                     : name + "\tdoes not answer";
+        }
+
+        private static String role(JsonNode database) {
+            if (database.path("home").asBoolean()) {
+                return "home";
+            }
+            return database.path("pinned").asBoolean() ? "pinned" : "member";
         }
     }
 }

@@ -33,10 +33,12 @@ class NamedDatabaseTest {
                 "ANNALS_DATABASE_URL", HOME,
                 "ANNALS_READ_DATABASE_URL", "postgresql://annals@replica/annals",
                 "ANNALS_DATABASES_FAR_EAST_URL", EAST,
-                "ANNALS_DATABASES_FAR_EAST_READ_URL", "postgresql://annals@a,b/annals"));
+                "ANNALS_DATABASES_FAR_EAST_READ_URL", "postgresql://annals@a,b/annals",
+                "ANNALS_DATABASES_FAR_EAST_PINNED", "true"));
 
         assertThat(all).extracting(NamedDatabase::name).containsExactly("main", "far-east");
         assertThat(all.get(0).url()).contains(DatabaseUrl.parse(HOME));
+        assertThat(all).extracting(NamedDatabase::pinned).containsExactly(false, true);
         assertThat(all.get(0).standbys()).map(DatabaseUrl::host).contains("replica");
         assertThat(all.get(1).url()).contains(DatabaseUrl.parse(EAST));
         assertThat(all.get(1).standbys()).map(DatabaseUrl::target).contains(DatabaseUrl.Target.PREFER_STANDBY);

@@ -24,6 +24,6 @@ public final class OneDatabase {
                 pool,
                 pools,
                 Settings.of(AnnalsConfig.class, Map.of()),
-                List.of(new NamedDatabase(Databases.HOME, Optional.empty(), Optional.empty())));
+                List.of(new NamedDatabase(Databases.HOME, Optional.empty(), Optional.empty(), false)));
     }
 }

@@ -246,6 +246,47 @@ class MembersIT {
         assertThat(service.output).anyMatch(line -> line.contains("leads to the database east of another service"));
     }
 
+    /** An application's own database: the record commits with the application's row, and the service shows it. */
+    @Test
+    void aRecordCommitsWithTheRowsOfTheApplicationWhoseDatabaseIsPinned() throws Exception {
+        DatabaseUrl shop = TestDatabase.createDatabase();
+        run(shop, "create table volume (name text primary key)");
+        start(Map.of(
+                "ANNALS_DATABASES", "main,shop",
+                "ANNALS_DATABASES_SHOP_URL", shop.withPassword(),
+                "ANNALS_DATABASES_SHOP_PINNED", "true"));
+        assertThat(create("anywhere", null).database).isEqualTo("main");
+        Project project = create("shop", "shop");
+        String login = "shop_" + UUID.randomUUID().toString().replace("-", "");
+        run(
+                shop,
+                "create role " + login + " login password 'secret'; grant insert on volume to " + login
+                        + "; select annals.grant_writer('" + login + "', '" + project.id + "')");
+
+        DatabaseUrl application =
+                new DatabaseUrl(login, "secret", shop.host(), shop.port(), shop.database(), shop.parameters());
+        for (String end : List.of("commit", "rollback")) {
+            run(
+                    application,
+                    "begin; insert into volume values ('" + end + "');"
+                            + " insert into annals.audit_record (project_id, action, subject_type, subject_id)"
+                            + " values ('" + project.id + "', 'volume_create', 'volume', '" + end + "'); " + end);
+        }
+
+        assertThat(json(get(project.token, LOGS)).path("results"))
+                .singleElement()
+                .satisfies(record -> {
+                    assertThat(record.at("/subject/id").asText()).isEqualTo("commit");
+                    assertThat(record.path("recorded_by").asText()).endsWith(login);
+                });
+        assertThat(rows(shop, "volume where name = 'commit'")).isEqualTo(1);
+        assertThat(rows(shop, "volume")).isEqualTo(1);
+        assertThat(command("database", "list")).anyMatch(line -> line.startsWith("shop\tpinned\t1 projects\t"));
+        assertThat(json(get(admin, "/v1/databases")).at("/databases/1/pinned").asBoolean())
+                .isTrue();
+        run(shop, "drop owned by " + login + "; drop role " + login);
+    }
+
     private record Project(UUID id, String token, String database) {}
 
     private void start(Map<String, String> more) throws IOException {

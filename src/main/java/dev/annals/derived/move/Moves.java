@@ -9,6 +9,7 @@ import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Members;
+import dev.annals.kernel.database.NamedDatabase;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.SequentialGuid;
 import dev.annals.kernel.http.ProblemException;
@@ -147,6 +148,11 @@ class Moves {
     private static Uni<Void> requireMovable(Project project, Database source, Database target) {
         if (source == target) {
             return Uni.createFrom().failure(isThere(target));
+        }
+        if (source.pinned() || target.pinned()) {
+            throw refused("The database " + (source.pinned() ? source : target)
+                    + " is pinned: its projects stay, and others stay away. See its setting "
+                    + NamedDatabase.variables((source.pinned() ? source : target).name()) + "PINNED.");
         }
         return obstacles(project, source)
                 .invoke(row -> {

@@ -90,6 +90,11 @@ public class Members {
     void join() {
         requireHome();
         joinOnce();
+        if (!databases.members().isEmpty()) {
+            LOG.infof(
+                    "%d of %d members are used",
+                    open.size(), databases.members().size());
+        }
         if (open.size() < databases.members().size()) {
             Thread thread = daemon(this::joinLater);
             again = thread;
@@ -229,7 +234,7 @@ public class Members {
                 .atMost(ANSWER);
         open.add(member);
         member.open();
-        LOG.infof("The database %s is used", member);
+        LOG.logf(again == null ? Logger.Level.DEBUG : Logger.Level.INFO, "The database %s is used", member);
     }
 
     /** The first start of a service would note home in itself as a member, since home has no tokens yet. */

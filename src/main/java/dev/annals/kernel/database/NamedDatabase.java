@@ -114,7 +114,7 @@ public record NamedDatabase(String name, Optional<DatabaseUrl> url, Optional<Dat
     }
 
     /** The beginning of the names of a database's variables. */
-    static String variables(String name) {
+    public static String variables(String name) {
         return "ANNALS_DATABASES_" + name.toUpperCase(Locale.ROOT).replace('-', '_') + "_";
     }
 

@@ -2,6 +2,7 @@ package dev.annals.kernel.database;
 
 import io.smallrye.mutiny.Uni;
 import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
 import org.jboss.logging.Logger;
 
@@ -41,9 +42,14 @@ public final class PeriodicTask {
         return some.compareTo(longest) < 0 ? some : longest;
     }
 
-    /** Runs the task for the first time after one interval. */
+    /** Runs the task for the first time within one interval. */
     public void start() {
-        runAfter(interval);
+        runAfter(Duration.ofMillis(anyPart(interval)));
+    }
+
+    /** Milliseconds, from 1 to the interval: the tasks of many databases, started at one moment, do not run at one moment. */
+    static long anyPart(Duration interval) {
+        return 1 + ThreadLocalRandom.current().nextLong(Math.max(1, interval.toMillis()));
     }
 
     public void stop() {

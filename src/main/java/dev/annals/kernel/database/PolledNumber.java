@@ -31,7 +31,7 @@ public final class PolledNumber {
     }
 
     public void start(Duration interval) {
-        timer = vertx.setPeriodic(interval.toMillis(), tick -> tick());
+        timer = vertx.setPeriodic(PeriodicTask.anyPart(interval), interval.toMillis(), tick -> tick());
     }
 
     public void stop() {

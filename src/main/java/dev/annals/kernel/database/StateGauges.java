@@ -56,7 +56,7 @@ public final class StateGauges {
     }
 
     public void start(Vertx vertx, BooleanSupplier stopped) {
-        vertx.setPeriodic(INTERVAL.toMillis(), tick -> {
+        vertx.setPeriodic(PeriodicTask.anyPart(INTERVAL), INTERVAL.toMillis(), tick -> {
             if (!stopped.getAsBoolean()) {
                 question.execute(database.reads())
                         .subscribe()

@@ -112,7 +112,7 @@ class ManyDatabasesIT {
         long began = System.nanoTime();
         service = ServiceProcess.start(settings).awaitListening();
         double listening = seconds(began);
-        Await.until("all databases are used", () -> used() == DATABASES - 1);
+        Await.until("all databases are used", () -> used() == DATABASES);
         say(
                 "start: listens after %.1f s, uses all databases after %.1f s, %d lines",
                 listening, seconds(began), service.output.size());
@@ -142,7 +142,6 @@ class ManyDatabasesIT {
         signal("CONT");
         end(waiting);
         Await.until("the frozen database is used again", () -> append(FROZEN) == 201);
-        assertThat(used()).as("no member was opened twice").isEqualTo(DATABASES - 1L);
     }
 
     private void name(List<String> names, String name, DatabaseUrl url) {
@@ -150,8 +149,11 @@ class ManyDatabasesIT {
         settings.put("ANNALS_DATABASES_" + name.toUpperCase(Locale.ROOT) + "_URL", url.withPassword());
     }
 
-    private long used() {
-        return service.output.stream().filter(line -> line.contains(" is used")).count();
+    private int used() throws IOException, InterruptedException {
+        HttpResponse<String> health = HTTP.send(
+                HttpRequest.newBuilder(service.managementUri("/q/health/ready")).build(),
+                HttpResponse.BodyHandlers.ofString());
+        return health.body().split("\"reads and writes\"", -1).length - 1;
     }
 
     private void measureIdle(DatabaseUrl many) throws Exception {

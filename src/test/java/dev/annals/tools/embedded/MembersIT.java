@@ -282,6 +282,14 @@ class MembersIT {
         assertThat(rows(shop, "volume where name = 'commit'")).isEqualTo(1);
         assertThat(rows(shop, "volume")).isEqualTo(1);
         assertThat(command("database", "list")).anyMatch(line -> line.startsWith("shop\tpinned\t1 projects\t"));
+        for (Project stays : List.of(project, create("in main", "main"))) {
+            HttpResponse<String> refused = post(
+                    admin,
+                    "/v1/projects/" + stays.id + "/move",
+                    Map.of("database", stays.database.equals("main") ? "shop" : "main"));
+            assertThat(refused.statusCode()).isEqualTo(409);
+            assertThat(refused.body()).contains("move-refused", "ANNALS_DATABASES_SHOP_PINNED");
+        }
         assertThat(json(get(admin, "/v1/databases")).at("/databases/1/pinned").asBoolean())
                 .isTrue();
         run(shop, "drop owned by " + login + "; drop role " + login);

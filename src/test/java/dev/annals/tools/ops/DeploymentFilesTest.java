@@ -6,6 +6,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import dev.annals.derived.proof.MasterKey;
+import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.config.SettingsCheck;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.kernel.database.NamedDatabase;
+import io.smallrye.config.EnvConfigSource;
+import io.smallrye.config.SmallRyeConfigBuilder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -164,5 +170,91 @@ class DeploymentFilesTest {
         assertThat(each(container.path("volumeMounts"))
                         .map(each -> each.path("mountPath").asText()))
                 .contains("/data", "/run/secrets/annals");
+    }
+
+    /** The databases as a start reads them, and the names of the files with their passwords. */
+    private static List<NamedDatabase> databases(Map<String, String> environment, Path passwords) throws IOException {
+        Map<String, String> readable = new HashMap<>();
+        for (Map.Entry<String, String> variable : environment.entrySet()) {
+            String value = variable.getValue();
+            readable.put(
+                    variable.getKey(),
+                    value.startsWith("/run/secrets/")
+                            ? passwords.resolve(value.replaceFirst(".*/", "")).toString()
+                            : value);
+        }
+        List<NamedDatabase> all = NamedDatabase.all(new SmallRyeConfigBuilder()
+                .withSources(new EnvConfigSource(readable, 300))
+                .addDefaultInterceptors()
+                .build());
+        NamedDatabase.requireUrls(all);
+        assertThat(new SettingsCheck(List.of(AnnalsConfig.class)).unknown(environment.keySet()))
+                .isEmpty();
+        return all;
+    }
+
+    @Test
+    void theComposeFileOfMembersGivesEachContainerBothDatabases() throws Exception {
+        JsonNode compose = read("compose.yaml");
+        JsonNode members = read("compose.members.yaml");
+        JsonNode shared = members.path("x-members");
+        for (String name :
+                Stream.concat(INSTANCES.stream(), Stream.of("migrate")).toList()) {
+            Map<String, String> variables = new HashMap<>();
+            for (JsonNode part : List.of(
+                    composeService(compose, name, "environment"),
+                    shared,
+                    members.path("services").path(name).path("environment"))) {
+                part.properties().stream()
+                        .filter(each -> each.getKey().startsWith("ANNALS_DATABASE"))
+                        .forEach(each ->
+                                variables.put(each.getKey(), each.getValue().asText()));
+            }
+            assertThat(members.path("services").has(name)).isTrue();
+            List<NamedDatabase> all = databases(variables, secrets);
+            assertThat(all).extracting(NamedDatabase::name).containsExactly("main", "east");
+            assertThat(all.get(1).url()).map(DatabaseUrl::host).contains("database-east");
+            assertThat(all.get(1).url().map(DatabaseUrl::user))
+                    .isEqualTo(all.get(0).url().map(DatabaseUrl::user));
+        }
+        assertThat(members.at("/services/database-east/extends/service").asText())
+                .isEqualTo("database");
+    }
+
+    @Test
+    void theManifestsOfMembersGiveEachPodBothDatabases() throws Exception {
+        String guide = Files.readString(DOCKER.resolve("kubernetes-members/kustomization.yaml"));
+        for (JsonNode patch : read("kubernetes-members/kustomization.yaml").path("patches")) {
+            boolean job = patch.at("/target/kind").asText().equals("Job");
+            JsonNode pod = read("kubernetes/" + (job ? "migrate-job" : "deployment") + ".yaml");
+            assertThat(pod.at("/metadata/name")).isEqualTo(patch.at("/target/name"));
+            Map<String, String> variables = new HashMap<>();
+            variables.put("ANNALS_DATABASE_URL", "postgresql://annals:secret@main/annals");
+            for (JsonNode change : YAML.readTree(patch.path("patch").asText())) {
+                String path = change.path("path").asText();
+                assertThat(path).endsWith("/-");
+                assertThat(pod.at(path.substring(0, path.length() - 2)).isArray())
+                        .as(path)
+                        .isTrue();
+                JsonNode value = change.path("value");
+                if (value.has("path")) {
+                    assertThat(guide)
+                            .contains("--from-file=" + value.path("key").asText());
+                    Files.writeString(made.resolve(value.path("path").asText()), "secret");
+                } else if (value.has("value")) {
+                    variables.put(
+                            value.path("name").asText(), value.path("value").asText());
+                } else {
+                    assertThat(guide)
+                            .contains("--from-literal="
+                                    + value.at("/valueFrom/configMapKeyRef/key").asText());
+                    variables.put(value.path("name").asText(), "postgresql://annals@east/annals");
+                }
+            }
+            // Its password is of a file that the patch adds to the volume.
+            assertThat(databases(variables, made))
+                    .extracting(NamedDatabase::name)
+                    .containsExactly("main", "east");
+        }
     }
 }

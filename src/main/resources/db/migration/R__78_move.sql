@@ -42,7 +42,7 @@ return case
   else 'project_id = $1' end;
 
 -- Refuses changes of what a project has in a database that does not have the project. The seal locks all rows, so that a change either is
--- copied or sees the seal; and it waits for inserts, which lock the project.
+-- copied or sees the seal; and it waits for inserts, which lock the project. A transaction with an old snapshot sees the seal only by a lock.
 create or replace function annals.require_here() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -59,7 +59,7 @@ begin
   else
     of := changed.project_id;
   end if;
-  if tg_op = 'INSERT' then
+  if tg_op = 'INSERT' or current_setting('transaction_isolation') <> 'read committed' then
     select * into project from annals.project as p where p.id = of for key share;
   else
     select * into project from annals.project as p where p.id = of;
@@ -151,15 +151,11 @@ as $$
 declare
   old_row annals.project;
   new_row annals.project;
-  moved   record;
 begin
-  -- In the order of writers, who hold a sequence when they wait for the project.
-  for moved in select * from annals.moved_tables() where way in ('state', 'derived') and name <> 'verification' order by name <> 'sequence', number loop
-    if moved.name not in ('daily_count', 'daily_total', 'search_block', 'term') then
-      execute format('select from annals.%I where %s for update', moved.name, annals.of_project(moved.name)) using project_id;
-    end if;
-  end loop;
+  perform annals.lock_state(project_id, '');
   old_row := annals.lock_moving(project_id, epoch, '{here,sealed}');
+  -- Those that were inserted before it was locked. One that is locked may belong to a writer who waits for the project: seal later.
+  perform annals.lock_state(project_id, 'and xmax <> pg_current_xact_id()::xid', 'nowait');
   if old_row.placement = 'here' then
     if not old_row.is_moving then
       raise object_not_in_prerequisite_state using
@@ -178,6 +174,23 @@ begin
   else
     select * into head, log_size, log_root from annals.feed_end(project_id);
   end if;
+end $$;
+
+-- Locks what may change of a project besides its feed, in the order of writers, who hold a sequence when they wait for the project.
+create or replace function annals.lock_state(project_id uuid, more text, wait text default '') returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  locked text;
+begin
+  for locked in
+    select name from annals.moved_tables()
+    where way in ('state', 'derived') and name not in ('verification', 'daily_count', 'daily_total', 'search_block', 'term')
+    order by name <> 'sequence', number
+  loop
+    execute format('select from annals.%I where %s %s for update %s', locked, annals.of_project(locked), more, wait) using project_id;
+  end loop;
 end $$;
 
 -- PostgreSQL's own sequences know no seal: under another name they are not drawn from.

@@ -148,6 +148,9 @@ create or replace trigger require_here before insert or update or delete on anna
 create or replace trigger require_here before insert or update or delete on annals.projection_checkpoint
   for each row execute function annals.require_here();
 
+create or replace trigger require_here before update on annals.stream_progress
+  for each row when (new.leased_by is not null and new.epoch > old.epoch) execute function annals.require_here();
+
 create or replace trigger refuse_change_of_sealed before update on annals.project
   for each row
   when (old.placement = 'sealed'

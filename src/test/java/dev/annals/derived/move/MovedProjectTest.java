@@ -5,6 +5,7 @@ import static dev.annals.derived.move.MovedDatabases.killedAt;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.annals.Await;
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
 import dev.annals.derived.move.MovedDatabases.KilledException;
@@ -14,6 +15,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -80,6 +82,9 @@ class MovedProjectTest {
                 "select annals.set_alert(" + id + ", gen_random_uuid(), 'alert', 'action:a', 3, 60, true, 10, null)",
                 "select annals.grant_writer('annals_writer', " + id + ")",
                 "insert into annals.feed_horizon (project_id) values (" + id + ")",
+                "select annals.set_stream(" + id
+                        + ", gen_random_uuid(), 'stream', 'webhook', 'https://sink.invalid/', null,"
+                        + " 'json', '{}', 'stop', 1, false, false, '0', 10)",
                 "select annals.set_catalogue(" + id
                         + ", 'mark', 'accept', '[{\"name\": \"a\", \"title\": \"A\"}]', true, 100, 100000, null, null)",
                 "select annals.set_view(" + id + ", gen_random_uuid(), 'view', '{}', null, null, 10, null, null)",
@@ -163,6 +168,8 @@ class MovedProjectTest {
                 "update annals.merkle_log set size = size" + of,
                 "update annals.alert set match_count = 0" + of,
                 "delete from annals.saved_view" + of,
+                "update annals.stream_progress set epoch = epoch + 1, leased_by = gen_random_uuid(), leased_until = now()"
+                        + of,
                 "select annals.set_hold('" + project + "', gen_random_uuid(), 'actor 2', null, 'a reason')",
                 "select annals.set_look('" + project + "', 'Other', null, null, '{}')",
                 "select annals.rename_project('" + project + "', 'another name')",
@@ -408,6 +415,59 @@ class MovedProjectTest {
                         .of("east")
                         .text("select count(*) from annals.sequence where project_id = '" + project + "'"))
                 .isEqualTo("1");
+    }
+
+    private static final String NUMBERS =
+            "insert into annals.sequence (id, project_id, name, kind, start, max_value, batch_size, low_water_mark, next_value)"
+                    + " values (gen_random_uuid(), '%s', 'late', 'SYNCHRONOUS', 1, 1000, 1, 0, 1)";
+
+    @Test
+    void aRowThatIsInsertedWhileTheSealWaitsForTheProjectIsSealedToo() throws Exception {
+        UUID move = start("east");
+        assertThatThrownBy(() -> databases.mover(move, killedAt(Step.COPYING)).run())
+                .isInstanceOf(KilledException.class);
+        String late = " from annals.sequence where name = 'late' and project_id = '" + project + "'";
+        try (Connection placing = home.connect();
+                Connection drawing = home.connect()) {
+            SqlFixture.execute(placing, "select from annals.project where id = '" + project + "' for no key update");
+            CompletableFuture<String> sealed = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return home.as("annals_service", "select annals.seal_project('" + project + "', 'east', 1)");
+                } catch (SQLException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            Await.until(
+                    "the seal waits",
+                    () -> home.number("select count(*) from pg_stat_activity where datname = current_database()"
+                                    + " and wait_event_type = 'Lock'")
+                            == 1);
+            home.run(NUMBERS.formatted(project));
+            SqlFixture.execute(drawing, "update annals.sequence set next_value = 7 where name = 'late'");
+            placing.rollback();
+            assertThat(sealed.get()).as("it would not know of the row").isEqualTo("55P03");
+            drawing.commit();
+        }
+        databases.finish(move);
+        assertThat(databases.of("east").text("select next_value" + late)).isEqualTo("7");
+    }
+
+    @Test
+    void aTransactionWithAnOldSnapshotSeesTheSeal() throws Exception {
+        home.run(NUMBERS.formatted(project));
+        UUID move = start("east");
+        try (Connection old = home.connect()) {
+            SqlFixture.execute(old, "set transaction isolation level repeatable read");
+            SqlFixture.execute(old, "select 1");
+            assertThatThrownBy(
+                            () -> databases.mover(move, killedAt(Step.SEALED)).run())
+                    .isInstanceOf(KilledException.class);
+            assertThatThrownBy(() ->
+                            SqlFixture.execute(old, "update annals.sequence set next_value = 7 where name = 'late'"))
+                    .isInstanceOfSatisfying(
+                            SQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("40001"));
+        }
+        databases.finish(move);
     }
 
     @Test

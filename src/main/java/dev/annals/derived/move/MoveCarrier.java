@@ -6,6 +6,10 @@ import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.JdbcConnections;
 import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.database.StateGauges;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Uni;
@@ -17,10 +21,12 @@ import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
@@ -31,6 +37,7 @@ class MoveCarrier {
     private static final Logger LOG = Logger.getLogger(MoveCarrier.class);
     private static final Sql FIND_MOVES_TO_CARRY = Sql.named("derived/move/find_moves_to_carry");
     private static final Sql LEASE_MOVE = Sql.named("derived/move/lease_move");
+    private static final Sql COUNT_MOVES = Sql.named("derived/move/count_moves");
     private static final Sql RELEASE_MOVE = Sql.named("derived/move/release_move");
 
     /** Each has three connections, and reads and writes as fast as its databases do. */
@@ -60,16 +67,27 @@ class MoveCarrier {
 
     private final PeriodicTask search =
             new PeriodicTask(() -> search().replaceWith(false), INTERVAL, RETRY_DELAY, LOG, "Moves of projects");
+    private final StateGauges states;
+    private final Timer pauses;
     private volatile long renewals = -1;
     private volatile boolean stopping;
 
-    MoveCarrier(Databases databases, JdbcConnections connections, Places places, Vertx vertx) {
+    MoveCarrier(Databases databases, JdbcConnections connections, Places places, Vertx vertx, MeterRegistry metrics) {
         this.databases = databases;
         this.home = databases.home().pool();
         this.homeName = databases.home().name();
         this.connections = connections;
         this.places = places;
         this.vertx = vertx;
+        this.states = new StateGauges(
+                databases.home(), COUNT_MOVES, List.of("copying", "switched", "cancelling"), "moves", null, metrics);
+        this.pauses = Timer.builder("annals.moves.pause")
+                .description("From the seal of a moving project in its old database until it is open in the new one")
+                .register(metrics);
+        Gauge.builder("annals.moves.running", carried, Map::size)
+                .description("Moves that this instance carries")
+                .strongReference(true)
+                .register(metrics);
     }
 
     /** @param until by {@link System#nanoTime} */
@@ -80,6 +98,7 @@ class MoveCarrier {
             search.start();
             renewals = vertx.setPeriodic(
                     RENEWAL.toMillis(), tick -> carried.values().forEach(this::renew));
+            states.start(vertx, () -> stopping);
         }
     }
 
@@ -169,6 +188,8 @@ class MoveCarrier {
         private final ProjectMove move;
         private final Thread thread;
         private volatile long renewed = System.nanoTime();
+        /** Of this mover; 0 before it. */
+        private long sealed;
 
         Carried(UUID id, UUID projectId, String target) {
             this.id = id;
@@ -203,10 +224,21 @@ class MoveCarrier {
                         throw new CancellationException("the instance is stopping");
                     }
                 }
-                case SWITCHED, OPENED -> places.note(projectId, target.equals(homeName) ? null : target);
+                case SEALED -> sealed = System.nanoTime();
+                case SWITCHED -> noteTarget();
+                case OPENED -> {
+                    noteTarget();
+                    if (sealed != 0) {
+                        pauses.record(System.nanoTime() - sealed, TimeUnit.NANOSECONDS);
+                    }
+                }
                 case ENDED -> LOG.infof("The move %s of project %s to %s has ended", id, projectId, target);
-                case SEALED, COPIED, LEFT, STAYED, DISCARDED -> {}
+                case COPIED, LEFT, STAYED, DISCARDED -> {}
             }
+        }
+
+        private void noteTarget() {
+            places.note(projectId, target.equals(homeName) ? null : target);
         }
 
         private void failed(Exception failure) {

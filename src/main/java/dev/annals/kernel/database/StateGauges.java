@@ -10,8 +10,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
 import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
 
-/** Gauges for the number of rows in each state, and for the lag of the last one. */
+/** Gauges for the number of rows in each state, and for the lag of the last one, if they have any. */
 public final class StateGauges {
 
     private static final Logger LOG = Logger.getLogger(StateGauges.class);
@@ -21,20 +22,27 @@ public final class StateGauges {
     private final Database database;
     private final Sql question;
     private final List<String> states;
+    private final boolean lags;
     private volatile Map<String, Long> last = Map.of();
 
     /**
      * Gauges that are 0 until the database has answered. The tag {@code database} names it.
      *
-     * @param question a query for one row: {@code lag}, and a column for each state
+     * @param question a query for one row: a column for each state, and {@code lag}
      * @param what such as {@code alerts}, for {@code annals.alerts} and {@code annals.alerts.lag.records}
-     * @param lag the description of the lag
+     * @param lag the description of the lag; null without one
      */
     public StateGauges(
-            Database database, Sql question, List<String> states, String what, String lag, MeterRegistry metrics) {
+            Database database,
+            Sql question,
+            List<String> states,
+            String what,
+            @Nullable String lag,
+            MeterRegistry metrics) {
         this.database = database;
         this.question = question;
         this.states = states;
+        this.lags = lag != null;
         for (String state : states) {
             Gauge.builder("annals." + what, this, all -> all.last(state))
                     .description(Character.toUpperCase(what.charAt(0)) + what.substring(1)
@@ -44,11 +52,13 @@ public final class StateGauges {
                     .strongReference(true)
                     .register(metrics);
         }
-        Gauge.builder("annals." + what + ".lag.records", this, all -> all.last(LAG))
-                .description(lag)
-                .tag("database", database.name())
-                .strongReference(true)
-                .register(metrics);
+        if (lags) {
+            Gauge.builder("annals." + what + ".lag.records", this, all -> all.last(LAG))
+                    .description(lag)
+                    .tag("database", database.name())
+                    .strongReference(true)
+                    .register(metrics);
+        }
     }
 
     private double last(String name) {
@@ -70,7 +80,9 @@ public final class StateGauges {
     private void note(Row row) {
         Map<String, Long> now = new HashMap<>();
         states.forEach(state -> now.put(state, row.getLong(state)));
-        now.put(LAG, row.getLong(LAG));
+        if (lags) {
+            now.put(LAG, row.getLong(LAG));
+        }
         last = now;
     }
 }

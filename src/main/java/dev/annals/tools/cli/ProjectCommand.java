@@ -2,13 +2,16 @@ package dev.annals.tools.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.annals.tools.command.Progress;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -26,10 +29,12 @@ import picocli.CommandLine.Parameters;
             ProjectCommand.Retain.class,
             ProjectCommand.Limit.class,
             ProjectCommand.Look.class,
+            ProjectCommand.Move.class,
             ProjectCommand.Close.class
         },
-        description = "Creates, lists, renames, limits and closes projects, and sets their retention and look, with the"
-                + " token in ANNALS_ADMIN_TOKEN.")
+        description =
+                "Creates, lists, renames, limits, moves and closes projects, and sets their retention and look, with the"
+                        + " token in ANNALS_ADMIN_TOKEN.")
 @RegisterForReflection
 public final class ProjectCommand {
 
@@ -242,6 +247,100 @@ public final class ProjectCommand {
             }
             embedders.forEach(body.putArray("embedders")::add);
             return body;
+        }
+    }
+
+    /** {@code project move}. */
+    @Command(
+            name = "move",
+            mixinStandardHelpOptions = true,
+            description =
+                    "Moves a project to another database, while it is written and read, and prints the move: its id,"
+                            + " databases, state, and how far the records are copied. Without options, it only prints the newest"
+                            + " move. The move goes on if this command ends.",
+            exitCodeListHeading = "Exit codes:%n",
+            exitCodeList = {"0:done", "1:refused; with --follow, also a move that ended otherwise"})
+    @RegisterForReflection
+    static final class Move extends ServiceCommand.OfProject {
+
+        private static final Duration LOOK = Duration.ofMillis(500);
+
+        @ArgGroup
+        @Nullable
+        Change change;
+
+        @Option(names = "--follow", description = "Wait until the move ends, and show its progress.")
+        boolean follow;
+
+        @RegisterForReflection
+        static final class Change {
+
+            @Option(
+                    names = "--database",
+                    paramLabel = "<name>",
+                    description = "Move there: one of annals database list.")
+            @Nullable
+            String database;
+
+            @Option(names = "--cancel", description = "Cancel the move: the project stays where it is.")
+            boolean cancel;
+        }
+
+        @Override
+        int run() throws IOException, InterruptedException {
+            boolean cancels = change != null && change.cancel;
+            JsonNode move;
+            if (change == null) {
+                move = newest();
+            } else if (cancels) {
+                move = service.administer("DELETE", path() + "/move", null);
+            } else {
+                ObjectNode asked = Json.mapper().createObjectNode().put("database", change.database);
+                move = service.administer("POST", path() + "/move", asked);
+            }
+            if (follow) {
+                move = followed(move);
+            }
+            print(move, line(move));
+            return follow && !state(move).equals(cancels ? "cancelled" : "moved") ? ClientFailure.FAILED : 0;
+        }
+
+        private JsonNode newest() throws IOException, InterruptedException {
+            return service.administer("GET", path() + "/move", null);
+        }
+
+        private JsonNode followed(JsonNode started) throws IOException, InterruptedException {
+            Progress progress = Progress.onTerminal();
+            JsonNode move = started;
+            String said = "";
+            while (move.path("ended_at").isNull()) {
+                String error = text(move.path("error"), "");
+                if (!error.isEmpty() && !error.equals(said)) {
+                    said = error;
+                    Terminal.say("The move goes on by itself after a failure: " + error);
+                }
+                progress.show("annals: " + state(move) + ", " + copied(move));
+                Thread.sleep(LOOK.toMillis());
+                move = newest();
+            }
+            progress.end();
+            return move;
+        }
+
+        private static String state(JsonNode move) {
+            return move.path("state").asText();
+        }
+
+        private static String copied(JsonNode move) {
+            return move.path("copied").asText() + " of " + text(move.path("last_sequence_id"), "?") + " copied";
+        }
+
+        private static String line(JsonNode move) {
+            return move.path("id").asText() + "\tfrom " + move.path("from").asText() + " to "
+                    + move.path("database").asText() + "\t" + state(move) + "\t" + copied(move)
+                    + (move.path("error").isNull()
+                            ? ""
+                            : "\t" + move.path("error").asText());
         }
     }
 

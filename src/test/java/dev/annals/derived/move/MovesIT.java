@@ -133,6 +133,18 @@ class MovesIT {
         append("second");
         assertThat(actions()).containsExactly("first", "second");
         assertThat(database()).isEqualTo("east");
+        String metrics = HTTP.send(
+                        HttpRequest.newBuilder(service.managementUri("/q/metrics"))
+                                .build(),
+                        HttpResponse.BodyHandlers.ofString())
+                .body();
+        assertThat(metrics.lines())
+                .anyMatch(line -> line.startsWith("annals_moves_pause_seconds_count") && line.endsWith(" 1.0"))
+                .anyMatch(line -> line.startsWith("annals_moves_running "))
+                .anyMatch(line -> line.startsWith("annals_moves{database=\"main\",state=\"copying\"}"));
+        System.out.println(metrics.lines()
+                .filter(line -> line.startsWith("annals_moves_pause_seconds_sum"))
+                .toList());
         JsonNode moved = newest();
         assertThat(moved.get("id")).isEqualTo(started.get("id"));
         assertThat(moved.get("copied").asLong()).isEqualTo(1);
@@ -221,5 +233,37 @@ class MovesIT {
 
         home.run("insert into annals.restored_archive values ('" + project + "', 1, 1, 'a checkpoint', '', '')");
         assertThat(move("east", 409).get("detail").asText()).contains("restored archive");
+    }
+
+    private record Command(int exitCode, List<String> output) {}
+
+    private Command command(String... arguments) throws Exception {
+        Map<String, String> settings = Map.of("ANNALS_URL", service.uri("").toString(), "ANNALS_ADMIN_TOKEN", ADMIN);
+        try (ServiceProcess command = ServiceProcess.start(settings, arguments)) {
+            command.awaitEnd();
+            return new Command(command.process().exitValue(), List.copyOf(command.output));
+        }
+    }
+
+    @Test
+    void theCommandMovesFollowsAndCancels() throws Exception {
+        append("first");
+        assertThat(command("project", "move", "moved")).satisfies(never -> {
+            assertThat(never.exitCode()).isEqualTo(1);
+            assertThat(never.output()).anyMatch(line -> line.contains("The project has never moved."));
+        });
+        assertThat(command("project", "move", "moved", "--database=west").exitCode())
+                .isEqualTo(1);
+        assertThat(command("project", "move", "moved", "--database=east", "--cancel")
+                        .exitCode())
+                .isEqualTo(2);
+        Command followed = command("project", "move", "moved", "--database=east", "--follow");
+        assertThat(followed.exitCode()).as("%s", followed.output()).isZero();
+        assertThat(followed.output()).anyMatch(line -> line.endsWith("\tfrom main to east\tmoved\t1 of 1 copied"));
+        assertThat(command("project", "move", "moved").output())
+                .anyMatch(line -> line.endsWith("\tfrom main to east\tmoved\t1 of 1 copied"));
+        Command late = command("project", "move", "moved", "--cancel");
+        assertThat(late.exitCode()).isEqualTo(1);
+        assertThat(late.output()).anyMatch(line -> line.contains("To undo it, move the project back."));
     }
 }

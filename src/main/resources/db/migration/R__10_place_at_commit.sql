@@ -291,12 +291,30 @@ begin
     message = case project.placement
       when 'gone' then format('project %s is in the database %s', project.id, project.moved_to)
       when 'sealed' then format('project %s is moving to the database %s', project.id, project.moved_to)
-      else format('project %s is moving here from the database %s', project.id, project.moved_to) end,
+      when 'arriving' then format('project %s is moving here from the database %s', project.id, project.moved_to)
+      else format('this database does not have project %s', project.id) end,
     detail = jsonb_build_object(
       'project_id', project.id, 'database', project.moved_to, 'placement', project.placement)::text,
     hint = case project.placement
       when 'gone' then 'Connect to that database and send the transaction again.'
       else 'Send the transaction again in a moment. annals.where_is() says where the project is.' end;
+end $$;
+
+-- True if this database has the project, which may be sealed; otherwise an error, as for writers. For statements that read what is not
+-- of the feed's pages: as a condition without columns, it is checked once, before any row is read.
+create or replace function annals.require_readable(project_id uuid) returns boolean
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project annals.project;
+begin
+  select * into project from annals.project as p where p.id = project_id;
+  if project.placement in ('here', 'sealed') then
+    return true;
+  end if;
+  project.id := project_id;
+  perform annals.refuse_elsewhere(project);
 end $$;
 
 -- The placement of a project, by its id or its name, and the name of the database that has it, or will have it if the project is

@@ -23,12 +23,13 @@ as $$
     (10, 'writer_grant', 'state', 'writer'), (11, 'legal_hold', 'state', 'hold'), (12, 'feed_horizon', 'state', null),
     (13, 'archive', 'state', 'archive'), (14, 'sequence', 'state', null), (15, 'sequence_series', 'state', null),
     (16, 'stream', 'state', 'stream'), (17, 'stream_progress', 'state', null), (18, 'stream_dead_letter', 'state', null),
-    (19, 'alert', 'state', 'alert'), (20, 'catalogue', 'state', 'catalogue'), (21, 'catalogue_action', 'state', 'action'),
-    (22, 'saved_view', 'state', 'view'), (23, 'look', 'state', 'look'), (24, 'merkle_log', 'state', null),
+    (19, 'alert', 'state', 'alert'),
+    (22, 'saved_view', 'state', 'view'), (24, 'merkle_log', 'state', null),
     (25, 'merkle_epoch', 'state', null), (26, 'merkle_witness', 'state', null),
     (30, 'projection_checkpoint', 'derived', null), (31, 'daily_count', 'derived', null), (32, 'daily_total', 'derived', null),
     (33, 'search_block', 'derived', null), (34, 'term', 'derived', null), (35, 'verification', 'derived', null),
     (40, 'access_token', 'home', null), (41, 'identity_grant', 'home', null), (42, 'move', 'home', null),
+    (44, 'catalogue', 'home', null), (45, 'catalogue_action', 'home', null), (46, 'look', 'home', null),
     (43, 'restored_archive', 'stays', null)
 $$;
 

@@ -118,16 +118,7 @@ create or replace trigger require_here before insert or update or delete on anna
 create or replace trigger require_here before insert or update or delete on annals.alert
   for each row execute function annals.require_here();
 
-create or replace trigger require_here before insert or update or delete on annals.catalogue
-  for each row execute function annals.require_here();
-
-create or replace trigger require_here before insert or update or delete on annals.catalogue_action
-  for each row execute function annals.require_here();
-
 create or replace trigger require_here before insert or update or delete on annals.saved_view
-  for each row execute function annals.require_here();
-
-create or replace trigger require_here before insert or update or delete on annals.look
   for each row execute function annals.require_here();
 
 create or replace trigger require_here before insert or update or delete on annals.writer_grant

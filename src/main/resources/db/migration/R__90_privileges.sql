@@ -33,6 +33,7 @@ grant insert (project_id, id, placed_with, "timestamp", recorded_at, action, act
 grant select on annals.flyway_schema_history to annals_service;
 grant execute on function annals.recorder(uuid, text), annals.is_identity_id(uuid), annals.sequence_id(uuid, uuid, uuid), annals.places(uuid, bigint, bigint),
   annals.is_servable_metadata(jsonb), annals.is_owner(), annals.is_reserved(text), annals.skeleton(text), annals.is_held_id(text),
+  annals.require_readable(uuid),
   annals.held_ids(uuid, integer[], uuid[]), annals.append_apart to annals_service;
 
 grant select on annals.database to annals_service;

@@ -8,5 +8,5 @@
 -- timestamptz and lift_reason text, null while it is in force.
 select id, actor_id, subject_id, reason, created_at, lifted_at, lift_reason
 from annals.legal_hold
-where project_id = :project_id and id > :after
+where annals.require_readable(:project_id) and project_id = :project_id and id > :after
 order by id limit :most

@@ -7,4 +7,4 @@ select horizon.sequence_id, segment.append_id as record_id, segment.mark
 from annals.feed_horizon as horizon
 join annals.feed_segment as segment
   on segment.project_id = horizon.project_id and segment.first_sequence_id = horizon.sequence_id
-where horizon.project_id = :project_id
+where annals.require_readable(:project_id) and horizon.project_id = :project_id

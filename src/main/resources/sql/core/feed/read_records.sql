@@ -11,4 +11,4 @@ select
   r.message,
   r.metadata::text as metadata
 from annals.audit_record r
-where r.project_id = :project_id and r.id = any (:id::uuid[])
+where annals.require_readable(:project_id) and r.project_id = :project_id and r.id = any (:id::uuid[])

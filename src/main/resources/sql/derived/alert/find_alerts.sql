@@ -14,6 +14,6 @@ select a.id, a.name, a.q, a.threshold, a.interval_seconds, a.enabled, a.created_
      where project_id = a.project_id order by first_sequence_id desc limit 1), 0) - a.sequence_id, 0) else 0 end as lag
 from annals.alert as a
 join annals.project as p on p.id = a.project_id
-where a.project_id = :project_id and (:name::text is null or a.name = :name)
+where annals.require_readable(:project_id) and a.project_id = :project_id and (:name::text is null or a.name = :name)
 order by a.name
 limit :most

@@ -8,3 +8,4 @@ select
     (select last_sequence_id from annals.feed_segment
      where project_id = :project_id order by first_sequence_id desc limit 1), 0) as head,
   coalesce((select sequence_id from annals.feed_horizon where project_id = :project_id), 0) as horizon
+where annals.require_readable(:project_id)

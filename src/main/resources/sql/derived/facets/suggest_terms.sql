@@ -6,4 +6,4 @@
 -- :limit       integer
 --
 -- Rows in the order of the folded terms: term text, as it was written.
-select term from annals.terms_from(:project_id, :field::integer, :prefix, :limit::integer) as term
+select term from annals.terms_from(:project_id, :field::integer, :prefix, :limit::integer) as term where annals.require_readable(:project_id)

@@ -13,5 +13,5 @@ select size, frontier, epoch, signed_size, checkpoint, incarnation, halted, cosi
     (select oid from pg_database where datname = current_database())) as database,
   set_config('synchronous_commit', 'on', true) as synchronous_commit
 from annals.merkle_log
-where project_id = :project_id
+where annals.require_readable(:project_id) and project_id = :project_id
 for update of merkle_log

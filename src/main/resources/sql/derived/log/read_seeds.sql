@@ -5,4 +5,4 @@
 -- :last        bigint   the last tile
 --
 -- One row per tile that has a seed: tile bigint, seed bytea.
-select tile, seed from annals.merkle_seed where project_id = :project_id and tile between :first and :last
+select tile, seed from annals.merkle_seed where annals.require_readable(:project_id) and project_id = :project_id and tile between :first and :last

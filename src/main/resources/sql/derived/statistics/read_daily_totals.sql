@@ -23,4 +23,5 @@ select
   result.record_count, result.day, null::text as action, null::text as actor, null::text as outcome
 from (values (1)) as always
 left join result on true
+where annals.require_readable(:project_id)
 order by result.day

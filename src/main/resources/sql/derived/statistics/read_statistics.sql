@@ -49,4 +49,5 @@ select
   result.record_count, result.day, result.action, result.actor, result.outcome
 from answer
 left join result on answer.complete
+where annals.require_readable(:project_id)
 order by result.day, result.action, result.actor, result.outcome

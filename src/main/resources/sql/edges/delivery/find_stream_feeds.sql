@@ -18,7 +18,7 @@ select s.id, s.project_id as owner_id, s.name, s.all_projects, s.archive, s.sink
      where project_id = p.project_id order by first_sequence_id desc limit 1), 0) - split_part(p.cursor, '-', 1)::bigint, 0) as lag
 from annals.stream as s
 join annals.stream_progress as p on p.stream_id = s.id
-where s.project_id = :project_id and s.name = :name
+where annals.require_readable(:project_id) and s.project_id = :project_id and s.name = :name
   and (:feed::uuid is null or p.project_id = :feed)
   and (:after::uuid is null or p.project_id > :after)
 order by p.project_id

@@ -26,6 +26,6 @@ cross join lateral (
       (select last_sequence_id from annals.feed_segment
        where project_id = p.project_id order by first_sequence_id desc limit 1), 0) as sequence_id) as head
   where p.stream_id = s.id) as total
-where s.project_id = :project_id and (:name::text is null or s.name = :name)
+where annals.require_readable(:project_id) and s.project_id = :project_id and (:name::text is null or s.name = :name)
 order by s.name
 limit :most

@@ -15,4 +15,4 @@ left join lateral (
   order by first_sequence_id desc
   limit 1
 ) head on true
-where p.id = :project_id
+where annals.require_readable(:project_id) and p.id = :project_id

@@ -7,6 +7,6 @@
 -- Rows: id uuid, name text, filter text (JSON), last text, columns text (JSON), changed_at timestamptz.
 select id, name, filter::text as filter, last, columns::text as columns, changed_at
 from annals.saved_view
-where project_id = :project_id and (:name::text is null or name = :name)
+where annals.require_readable(:project_id) and project_id = :project_id and (:name::text is null or name = :name)
 order by name
 limit :most

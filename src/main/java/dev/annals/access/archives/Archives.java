@@ -102,32 +102,36 @@ class Archives {
     }
 
     Uni<Listed<Archive>> list(Project project, Listed.Part part) {
-        return part.read(
-                LIST_ARCHIVES.bind("project_id", project.id()),
-                places.of(project.id()).pool(),
-                Archive::of,
-                Archive::id);
+        return places.on(
+                project.id(),
+                database -> part.read(
+                        LIST_ARCHIVES.bind("project_id", project.id()), database.pool(), Archive::of, Archive::id));
     }
 
     /** The archive's records may expire from then on. */
     Uni<Archive> note(Project project, NewArchive made, Actor actor) {
-        return Projects.run(
-                        NOTE_ARCHIVE
-                                .bind("project_id", project.id())
-                                .bind("id", guids.next())
-                                .bind("first_sequence_id", made.first())
-                                .bind("last_sequence_id", made.last())
-                                .bind("file_name", made.fileName())
-                                .bind("bytes", made.bytes())
-                                .bind("digest", Buffer.buffer(HexFormat.of().parseHex(made.sha256()))),
-                        actor,
-                        places.of(project.id()).pool())
-                .chain(rows -> Projects.one(
-                        FIND_ARCHIVE
-                                .bind("project_id", project.id())
-                                .bind("id", rows.iterator().next().getUUID("id")),
-                        places.of(project.id()).pool(),
-                        Archive::of,
-                        "archive"));
+        UUID id = guids.next();
+        return places.on(
+                project.id(),
+                database -> Projects.run(
+                                NOTE_ARCHIVE
+                                        .bind("project_id", project.id())
+                                        .bind("id", id)
+                                        .bind("first_sequence_id", made.first())
+                                        .bind("last_sequence_id", made.last())
+                                        .bind("file_name", made.fileName())
+                                        .bind("bytes", made.bytes())
+                                        .bind(
+                                                "digest",
+                                                Buffer.buffer(HexFormat.of().parseHex(made.sha256()))),
+                                actor,
+                                database.pool())
+                        .chain(rows -> Projects.one(
+                                FIND_ARCHIVE
+                                        .bind("project_id", project.id())
+                                        .bind("id", rows.iterator().next().getUUID("id")),
+                                database.pool(),
+                                Archive::of,
+                                "archive")));
     }
 }

@@ -112,44 +112,46 @@ class Holds {
     }
 
     Uni<Listed<Hold>> list(Project project, Listed.Part part) {
-        return part.read(
-                LIST_HOLDS.bind("project_id", project.id()),
-                places.of(project.id()).pool(),
-                Hold::of,
-                Hold::id);
+        return places.on(
+                project.id(),
+                database ->
+                        part.read(LIST_HOLDS.bind("project_id", project.id()), database.pool(), Hold::of, Hold::id));
     }
 
     /** Records that it covers cannot be redacted once the answer arrives. */
     Uni<Hold> set(Project project, NewHold asked, Actor actor) {
         UUID id = guids.next();
-        return Projects.run(
-                        SET_HOLD.bind("project_id", project.id())
-                                .bind("id", id)
-                                .bind("actor_id", asked.actorId())
-                                .bind("subject_id", asked.subjectId())
-                                .bind("reason", asked.reason()),
-                        actor,
-                        places.of(project.id()).pool())
+        return places.on(
+                        project.id(),
+                        database -> Projects.run(
+                                SET_HOLD.bind("project_id", project.id())
+                                        .bind("id", id)
+                                        .bind("actor_id", asked.actorId())
+                                        .bind("subject_id", asked.subjectId())
+                                        .bind("reason", asked.reason()),
+                                actor,
+                                database.pool()))
                 .chain(() -> find(project, id));
     }
 
     /** A lifted hold stays lifted. */
     Uni<Hold> lift(Project project, UUID id, String reason, Actor actor) {
-        return Projects.run(
-                        LIFT_HOLD
-                                .bind("project_id", project.id())
-                                .bind("id", id)
-                                .bind("reason", reason),
-                        actor,
-                        places.of(project.id()).pool())
+        return places.on(
+                        project.id(),
+                        database -> Projects.run(
+                                LIFT_HOLD
+                                        .bind("project_id", project.id())
+                                        .bind("id", id)
+                                        .bind("reason", reason),
+                                actor,
+                                database.pool()))
                 .chain(() -> find(project, id));
     }
 
     private Uni<Hold> find(Project project, UUID id) {
-        return Projects.one(
-                FIND_HOLD.bind("project_id", project.id()).bind("id", id),
-                places.of(project.id()).pool(),
-                Hold::of,
-                "hold");
+        return places.on(
+                project.id(),
+                database -> Projects.one(
+                        FIND_HOLD.bind("project_id", project.id()).bind("id", id), database.pool(), Hold::of, "hold"));
     }
 }

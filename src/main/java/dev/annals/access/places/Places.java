@@ -3,11 +3,16 @@ package dev.annals.access.places;
 import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.ElsewhereException;
 import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Uni;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.annotation.Priority;
@@ -20,6 +25,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -34,12 +40,19 @@ public class Places {
     private static final Duration INTERVAL = Duration.ofSeconds(1);
     private static final Duration RETRY_DELAY = Duration.ofSeconds(4);
     private static final Duration START_LIMIT = Duration.ofSeconds(30);
+    /** A move holds a project back for tens of milliseconds, unless its mover has died. */
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(5);
+    private static final Duration LONGEST_PAUSE = Duration.ofMillis(100);
 
     private final Databases databases;
     /** The projects that are not in home. */
     private final Map<UUID, Database> elsewhere = new ConcurrentHashMap<>();
     /** Changes by requests. A map that was read meanwhile may be older. */
     private final AtomicLong changes = new AtomicLong();
+    /** All requests that wait for a project share a question. */
+    private final Map<UUID, Uni<@Nullable Database>> questions = new ConcurrentHashMap<>();
 
     private final PeriodicTask refresh =
             new PeriodicTask(() -> refresh().replaceWith(false), INTERVAL, RETRY_DELAY, LOG, "Places of projects");
@@ -69,13 +82,109 @@ public class Places {
         return elsewhere.getOrDefault(projectId, databases.home());
     }
 
-    /** Asks home, after a database has answered that it does not have the project. */
-    public Uni<Database> ask(UUID projectId) {
+    /**
+     * Runs work in the project's database. If that database does not have the project any more, or not yet, runs it again where the project
+     * is: see {@link Search}.
+     *
+     * @param work fails with what {@link ElsewhereException#isOf} knows, and has then changed nothing
+     */
+    public <T> Uni<T> on(UUID projectId, Function<Database, Uni<T>> work) {
+        return Uni.createFrom().deferred(() -> {
+            Database known = of(projectId);
+            return work.apply(known)
+                    .onFailure(ElsewhereException::isOf)
+                    .recoverWithUni(refusal -> again(new Search(projectId), known, refusal, work));
+        });
+    }
+
+    private static <T> Uni<T> again(
+            Search search, Database refused, Throwable refusal, Function<Database, Uni<T>> work) {
+        return search.after(refused, refusal)
+                .chain(next -> work.apply(next)
+                        .onFailure(ElsewhereException::isOf)
+                        .recoverWithUni(other -> again(search, next, other, work)));
+    }
+
+    public Search search(UUID projectId) {
+        return new Search(projectId);
+    }
+
+    /** A search for the database of a project that another one has refused. Home knows; while the project moves, the search waits. */
+    public final class Search {
+
+        private final UUID projectId;
+        private final long end = System.nanoTime() + PATIENCE.toNanos();
+        private int tries;
+
+        private Search(UUID projectId) {
+            this.projectId = projectId;
+        }
+
+        /**
+         * The database to try next.
+         *
+         * @return fails with the refusal after {@link #PATIENCE}, and if the settings do not name the database; with {@code unavailable} if
+         *     home does not answer
+         */
+        public Uni<Database> after(Database refused, Throwable refusal) {
+            ElsewhereException why = ElsewhereException.of(refusal).orElseThrow();
+            if (databases.members().isEmpty() || System.nanoTime() - end >= 0) {
+                return Uni.createFrom().failure(why);
+            }
+            boolean first = tries == 0;
+            return question(projectId, tries++).chain(place -> {
+                if (place == null) {
+                    return Uni.createFrom().failure(why);
+                }
+                return first && place == refused
+                        ? after(refused, why)
+                        : Uni.createFrom().item(place);
+            });
+        }
+    }
+
+    /** Asks home after a database has answered that it does not have the project, so that {@link #of} knows better a little later. */
+    public void askAgain(UUID projectId) {
+        if (!databases.members().isEmpty()) {
+            question(projectId, 0).subscribe().with(found -> {}, failure -> {});
+        }
+    }
+
+    private Uni<@Nullable Database> question(UUID projectId, int tries) {
+        Uni<@Nullable Database> shared = questions.computeIfAbsent(
+                projectId,
+                id -> pause(tries)
+                        .chain(() -> ask(id))
+                        .onTermination()
+                        .invoke(() -> questions.remove(id))
+                        .memoize()
+                        .indefinitely());
+        Context context = Vertx.currentContext();
+        return context == null ? shared : shared.emitOn(command -> context.runOnContext(now -> command.run()));
+    }
+
+    private static Uni<Void> pause(int tries) {
+        Uni<Void> pause = Uni.createFrom().voidItem();
+        return tries == 0
+                ? pause
+                : pause.onItem().delayIt().by(DatabaseFailure.backOff(FIRST_PAUSE, LONGEST_PAUSE, tries - 1));
+    }
+
+    /** Null if the settings do not name the database. */
+    private Uni<@Nullable Database> ask(UUID projectId) {
         return DatabaseFailure.retried(FIND_PLACE
                         .bind("project_id", projectId)
                         .execute(databases.home().reads()))
+                .onFailure(DatabaseFailure::isOutage)
+                .transform(
+                        away -> new ProblemException(
+                                ProblemType.UNAVAILABLE,
+                                "The project is in another database, and the database that knows which one cannot be reached: try again."))
                 .map(rows -> rows.iterator().hasNext() ? rows.iterator().next().getString("database") : null)
-                .map(name -> note(projectId, name));
+                .map(name -> {
+                    Database found = note(projectId, name);
+                    return name == null || found.name().equals(name) ? found : null;
+                });
     }
 
     /**

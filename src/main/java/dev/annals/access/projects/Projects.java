@@ -58,6 +58,7 @@ public class Projects {
     private static final Sql RENAME_PROJECT = Sql.named("access/projects/rename_project");
     private static final Sql SET_RETENTION = Sql.named("access/projects/set_retention");
     private static final Sql REQUIRE_ARCHIVE = Sql.named("access/projects/require_archive");
+    private static final Sql REQUIRE_HERE = Sql.named("access/projects/require_here");
     private static final Sql CLOSE_PROJECT = Sql.named("access/projects/close_project");
     private static final Sql LIMIT_PROJECT = Sql.named("access/projects/limit_project");
     private static final Sql LIMIT_TOKEN = Sql.named("access/projects/limit_token");
@@ -258,14 +259,21 @@ public class Projects {
 
     /** Makes a change in home and in the project's database, which commits first, so that a repetition ends what was interrupted. */
     private Uni<Void> both(Project project, Function<SqlClient, Uni<Void>> change) {
-        if (project.database().equals(databases.home().name())) {
-            return pool.withTransaction(change::apply);
+        return places.on(project.id(), database -> both(project, database, change));
+    }
+
+    private Uni<Void> both(Project project, Database database, Function<SqlClient, Uni<Void>> change) {
+        Function<SqlClient, Uni<Void>> here = client -> change.apply(client)
+                .chain(() -> REQUIRE_HERE.bind("project_id", project.id()).execute(client))
+                .replaceWithVoid();
+        if (database == databases.home()) {
+            return pool.withTransaction(here::apply);
         }
-        Pool own = databases.of(project.database()).pool();
+        Pool own = database.pool();
         // A database that does not answer must hold no connection of home.
         return DatabaseFailure.retried(own.query("select 1").execute())
-                .chain(() -> pool.withTransaction(
-                        home -> change.apply(home).chain(() -> own.withTransaction(change::apply))));
+                .chain(() ->
+                        pool.withTransaction(home -> change.apply(home).chain(() -> own.withTransaction(here::apply))));
     }
 
     /** Makes all of a change, or none. */

@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * absent        a request arrives                            ready
  * ready         a writer is idle                             in a shared batch
  *               at once, if it is numbered or cools down     in its own batch
+ *               at once, if its project has moved            in its own batch, written where the project is
  * in a shared   the batch is stored                          ready, or absent if no request waits
  * batch         it fails because of this queue               in its own batch
  *               it fails because of an unknown queue         in a batch of this queue alone, by a writer
@@ -64,6 +65,9 @@ final class AppendQueue {
          * @return as above. Requests that failed have their outcomes by then, and the others may
          */
         Uni<Runnable> writeOwn(List<AppendRequest> requests, @Nullable Throwable failure);
+
+        /** Whether only {@link #writeOwn} can write requests of the project, because it has moved. */
+        boolean hasLeft(UUID projectId);
     }
 
     static final class NotSharedException extends RuntimeException {
@@ -224,7 +228,7 @@ final class AppendQueue {
     }
 
     private void makeReady(Key key) {
-        if (key.numbered() || cooldowns.contains(key)) {
+        if (key.numbered() || cooldowns.contains(key) || store.hasLeft(key.projectId())) {
             readyForOwn.add(key);
         } else {
             ready.add(key);

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The records of one request, and its outcome. Only the thread that handles its batch uses it. */
@@ -33,6 +34,7 @@ final class AppendRequest {
     /** Redraws of ids that belonged to other records. */
     private int redraws;
 
+    private volatile boolean queued;
     private boolean spoiledBatch;
     private boolean idExists;
 
@@ -43,6 +45,20 @@ final class AppendRequest {
     static final class Series {
 
         private volatile boolean failed;
+        private @Nullable AppendQueue queue;
+        private int inFlight;
+
+        private synchronized AppendQueue enter(Supplier<AppendQueue> ofProject) {
+            if (queue == null || inFlight == 0) {
+                queue = ofProject.get();
+            }
+            inFlight++;
+            return queue;
+        }
+
+        private synchronized void leave() {
+            inFlight--;
+        }
 
         void fail() {
             failed = true;
@@ -70,6 +86,22 @@ final class AppendRequest {
         this.bytes = bytes;
         this.series = series;
         this.found = new StoredRecord[records.size()];
+    }
+
+    /**
+     * The queue to put the request into: that of the series' requests in flight, also if the project has moved.
+     *
+     * @param ofProject the queue of the project's database
+     */
+    AppendQueue queue(Supplier<AppendQueue> ofProject) {
+        queued = true;
+        return series.enter(ofProject);
+    }
+
+    private void end(AppendOutcome how) {
+        if (outcome.complete(how) && queued) {
+            series.leave();
+        }
     }
 
     static List<AppendRequest> open(List<AppendRequest> requests) {
@@ -166,7 +198,7 @@ final class AppendRequest {
     }
 
     private void succeed() {
-        outcome.complete(new AppendOutcome.Stored(List.of(found), added));
+        end(new AppendOutcome.Stored(List.of(found), added));
     }
 
     /**
@@ -190,7 +222,7 @@ final class AppendRequest {
     /** The series fails first, so that a caller who learns of the failure can rely on that. */
     void fail(AppendOutcome why) {
         series.fail();
-        outcome.complete(why);
+        end(why);
     }
 
     static void fail(List<AppendRequest> requests, AppendOutcome why) {

@@ -1,5 +1,6 @@
 package dev.annals.core.append;
 
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.HeadWatch;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.record.RecordRow;
@@ -25,6 +26,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +45,8 @@ final class AppendStore implements AppendQueue.Store, AutoCloseable {
             "A transaction that is still open holds the id of a record. Send the request again with the same ids.");
 
     private final Database database;
+    private final Places places;
+    private final Function<Database, AppendStore> stores;
     private final Pool pool;
     private final SequentialGuid guids;
     private final HeadWatch heads;
@@ -51,15 +55,24 @@ final class AppendStore implements AppendQueue.Store, AutoCloseable {
     private final Duration lockTimeout;
     private @Nullable Pool writers;
 
-    /** @param lockTimeout of batches that may wait for a lock for long */
+    /**
+     * Writes into a database.
+     *
+     * @param stores of all databases
+     * @param lockTimeout of batches that may wait for a lock for long
+     */
     AppendStore(
             Database database,
+            Places places,
+            Function<Database, AppendStore> stores,
             SequentialGuid guids,
             HeadWatch heads,
             AppendConfig config,
             AppendBounds bounds,
             Duration lockTimeout) {
         this.database = database;
+        this.places = places;
+        this.stores = stores;
         this.pool = database.pool();
         this.guids = guids;
         this.heads = heads;
@@ -103,13 +116,31 @@ final class AppendStore implements AppendQueue.Store, AutoCloseable {
         });
     }
 
-    /** Never fails. */
+    /** Whether the project is in another database, as far as this instance knows. */
+    @Override
+    public boolean hasLeft(UUID projectId) {
+        return places.of(projectId) != database;
+    }
+
+    Places.Search search(UUID projectId) {
+        return places.search(projectId);
+    }
+
+    /** The store of the database to try after this one has refused the project. */
+    Uni<AppendStore> after(Throwable refusal, Places.Search search) {
+        return search.after(database, refusal).map(stores);
+    }
+
+    /** Never fails. Requests whose project has left are written where it is. */
     @Override
     public Uni<Runnable> writeOwn(List<AppendRequest> requests, @Nullable Throwable failure) {
         return Uni.createFrom()
                 .deferred(() -> {
-                    FailedBatch batch = new FailedBatch(this, requests);
-                    return failure == null ? batch.write() : batch.writeAfter(failure);
+                    if (failure != null) {
+                        return new FailedBatch(this, requests).writeAfter(failure);
+                    }
+                    Database place = places.of(requests.get(0).key.projectId());
+                    return new FailedBatch(stores.apply(place), requests).write();
                 })
                 .onFailure()
                 .recoverWithUni(end -> {

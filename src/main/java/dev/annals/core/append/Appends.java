@@ -109,7 +109,8 @@ public class Appends {
                     config.totalQueueBytes(), databases.all().size());
             Duration lockTimeout = annals.database().lockTimeout();
             this.databases = new PerDatabase<>(databases, database -> {
-                AppendStore store = new AppendStore(database, guids, heads, config, bounds, lockTimeout);
+                AppendStore store =
+                        new AppendStore(database, places, this::store, guids, heads, config, bounds, lockTimeout);
                 AppendQueue queues = new AppendQueue(store, config.writers(), bounds, room, System::nanoTime);
                 gauge(metrics, "bytes", database, queues, AppendQueue::bytes);
                 gauge(metrics, "projects", database, queues, AppendQueue::size);
@@ -130,11 +131,15 @@ public class Appends {
 
         /** As {@link AppendQueue#append}. */
         CompletableFuture<AppendOutcome> append(AppendRequest request) {
-            return of(request.key.projectId()).queues().append(request);
+            return request.queue(() -> of(request.key.projectId()).queues()).append(request);
         }
 
         Writing of(UUID projectId) {
             return databases.of(places.of(projectId));
+        }
+
+        private AppendStore store(Database database) {
+            return databases.of(database).store();
         }
 
         /** Waiting requests are still written and answered before the pools close. */

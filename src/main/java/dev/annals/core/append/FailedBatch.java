@@ -1,11 +1,13 @@
 package dev.annals.core.append;
 
+import dev.annals.access.places.Places;
 import dev.annals.core.append.AppendOutcome.Reason;
 import dev.annals.core.append.AppendOutcome.Rejection;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.core.sequence.SequenceKind;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.ElsewhereException;
+import dev.annals.kernel.http.ProblemException;
 import io.smallrye.mutiny.Multi;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Row;
@@ -33,7 +35,8 @@ import org.jspecify.annotations.Nullable;
  * NO_NUMBER    reading what its sequences have left   Rejected                          written again
  * REFUSED      subtransaction; its own transaction    RejectedByDatabase                stored
  * CLOSED       –                                      ProjectClosed                     all of them, too
- * ELSEWHERE    –                                      Elsewhere                         all of them, too
+ * ELSEWHERE    –                                      Elsewhere if the project is not   all of them are written where the
+ *                                                     found or not open in time         project is, under the same ids
  * FATAL        –                                      Failed                            all of them, too
  * </pre>
  *
@@ -44,7 +47,10 @@ final class FailedBatch {
 
     private static final Logger LOG = Logger.getLogger(FailedBatch.class);
 
-    private final AppendStore store;
+    /** Of the database where the project is, as far as known. */
+    private AppendStore store;
+
+    private Places.@Nullable Search search;
     private final UUID projectId;
     private final boolean numbered;
     private List<AppendRequest> requests;
@@ -173,10 +179,28 @@ final class FailedBatch {
                         ? writeOneByOne()
                         : end(new AppendOutcome.RejectedByDatabase(((PgException) failure).getSqlState()));
             case CLOSED -> end(new AppendOutcome.ProjectClosed());
-            case ELSEWHERE ->
-                end(new AppendOutcome.Elsewhere(ElsewhereException.of(failure).orElseThrow()));
+            case ELSEWHERE -> writeElsewhere(failure);
             case FATAL -> end(new AppendOutcome.Failed(failure));
         };
+    }
+
+    private Uni<Runnable> writeElsewhere(Throwable refusal) {
+        if (search == null) {
+            search = store.search(projectId);
+        }
+        return store.after(refusal, search).onItemOrFailure().transformToUni((next, failure) -> {
+            if (failure instanceof ElsewhereException why) {
+                return end(new AppendOutcome.Elsewhere(why));
+            }
+            if (failure != null) {
+                return end(
+                        failure instanceof ProblemException e
+                                ? new AppendOutcome.Unavailable(e.problem().detail())
+                                : new AppendOutcome.Failed(failure));
+            }
+            store = next;
+            return write();
+        });
     }
 
     private Uni<Runnable> end(AppendOutcome outcome) {
@@ -221,21 +245,27 @@ final class FailedBatch {
     private Uni<Runnable> compareWithStored() {
         List<AppendRequest> compared =
                 requests.stream().filter(AppendRequest::hasExistingId).toList();
-        return store.findStored(projectId, compared).chain(stored -> {
-            boolean found = false;
-            for (AppendRequest request : compared) {
-                found |= request.compareWith(stored, store.guids(), store.retries());
-            }
-            return writeRest(found);
-        });
+        return store.findStored(projectId, compared)
+                .chain(stored -> {
+                    boolean found = false;
+                    for (AppendRequest request : compared) {
+                        found |= request.compareWith(stored, store.guids(), store.retries());
+                    }
+                    return writeRest(found);
+                })
+                .onFailure(ElsewhereException::isOf)
+                .recoverWithUni(this::writeElsewhere);
     }
 
     private Uni<Runnable> refuseNumbers() {
-        return store.readValuesLeft(projectId, requests).chain(rows -> {
-            ValuesLeft left = new ValuesLeft(rows);
-            requests.forEach(left::give);
-            return writeRest(false);
-        });
+        return store.readValuesLeft(projectId, requests)
+                .chain(rows -> {
+                    ValuesLeft left = new ValuesLeft(rows);
+                    requests.forEach(left::give);
+                    return writeRest(false);
+                })
+                .onFailure(ElsewhereException::isOf)
+                .recoverWithUni(this::writeElsewhere);
     }
 
     private Uni<Runnable> writeOneByOne() {

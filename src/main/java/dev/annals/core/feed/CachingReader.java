@@ -57,7 +57,7 @@ class CachingReader implements FeedReader {
     /** Bytes of memory for a record besides its JSON. */
     private static final int RECORD_OVERHEAD = 100;
 
-    private final DatabaseReader database;
+    private final DatabaseReader.Placed database;
     private final Places places;
     private final PerDatabase<PlaceFinder> finders;
     private final Cache<UUID, Tail> tails;
@@ -66,7 +66,7 @@ class CachingReader implements FeedReader {
     private final Counter fromDatabase;
 
     CachingReader(
-            DatabaseReader database,
+            DatabaseReader.Placed database,
             Places places,
             Databases databases,
             Vertx vertx,

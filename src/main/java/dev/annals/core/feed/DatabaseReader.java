@@ -9,7 +9,9 @@ import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.core.record.RecordRow;
 import dev.annals.core.record.StoredRecord;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.ElsewhereException;
+import dev.annals.kernel.database.PerDatabase;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.kernel.http.Problem;
@@ -22,16 +24,14 @@ import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.mutiny.sqlclient.RowSet;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.inject.Typed;
-import jakarta.inject.Inject;
 import java.io.Serial;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads pages from the primary of the project's database, unless {@link StandbyReader} made this reader for a standby.
+ * Reads pages from one server.
  *
  * <pre>
  * oldest first, no filter    read_feed.sql    the places of the page, then its records
@@ -43,8 +43,6 @@ import org.jspecify.annotations.Nullable;
  * records never change, so it needs no common snapshot. The index may answer from an older snapshot: what it leaves out was
  * final by then.
  */
-@ApplicationScoped
-@Typed(DatabaseReader.class)
 public class DatabaseReader implements FeedReader {
 
     /** The member of a {@code records-expired} problem with the oldest sequence id left. */
@@ -63,18 +61,42 @@ public class DatabaseReader implements FeedReader {
     /** Replaces a row that was handled on arrival, so that the result does not hold all rows at once. */
     private static final Boolean HANDLED = true;
 
-    private final Function<UUID, Pool> pool;
+    private final Pool pool;
     private final FeedIndex index;
 
-    @Inject
-    DatabaseReader(Places places, FeedIndex index) {
-        this.pool = projectId -> places.of(projectId).reads();
+    public DatabaseReader(Pool pool, FeedIndex index) {
+        this.pool = pool;
         this.index = index;
     }
 
-    public DatabaseReader(Pool pool, FeedIndex index) {
-        this.pool = projectId -> pool;
-        this.index = index;
+    /** Reads from the primary of the project's database, and goes on in the next one if the project has moved. */
+    @ApplicationScoped
+    @Typed(Placed.class)
+    public static class Placed implements FeedReader {
+
+        private final Places places;
+        private final PerDatabase<DatabaseReader> readers;
+
+        Placed(Places places, Databases databases, FeedIndex index) {
+            this.places = places;
+            this.readers = new PerDatabase<>(
+                    databases, database -> new DatabaseReader(database.reads(), index.readBy(database.reads())));
+        }
+
+        @Override
+        public Uni<FeedPage> read(UUID projectId, FeedQuery query, @Nullable Reservation held) {
+            return places.on(projectId, database -> readers.of(database).read(projectId, query, held));
+        }
+
+        /** The cursor before the oldest record that has not expired. */
+        public Uni<Cursor> oldest(UUID projectId) {
+            return places.on(projectId, database -> readers.of(database).oldest(projectId));
+        }
+
+        /** Fails with the problem {@code not-found} if the project has no such record. */
+        public Uni<StoredRecord> require(UUID projectId, String id) {
+            return places.on(projectId, database -> readers.of(database).require(projectId, id));
+        }
     }
 
     /** The server lacks the cursor's record, but may get it: it may be a standby that lags behind. */
@@ -134,7 +156,7 @@ public class DatabaseReader implements FeedReader {
         return FIND_PLACES
                 .bind("project_id", new UUID[] {projectId})
                 .bind("sequence_id", new Long[] {cursor.sequenceId()})
-                .execute(pool.apply(projectId))
+                .execute(pool)
                 .chain(rows -> {
                     Row row = rows.iterator().next();
                     if (!row.getBoolean("here")) {
@@ -162,11 +184,10 @@ public class DatabaseReader implements FeedReader {
         return query.filter().equals(Filter.NONE) ? null : new Searched(place, place, 0);
     }
 
-    /** The cursor before the oldest record that has not expired. */
-    public Uni<Cursor> oldest(UUID projectId) {
+    private Uni<Cursor> oldest(UUID projectId) {
         return DatabaseFailure.retried(FIND_HORIZON
                 .bind("project_id", projectId)
-                .execute(pool.apply(projectId))
+                .execute(pool)
                 .map(rows -> {
                     for (Row row : rows) {
                         return Cursor.behind(
@@ -179,13 +200,12 @@ public class DatabaseReader implements FeedReader {
                 }));
     }
 
-    /** Fails with the problem {@code not-found} if the project has no such record. */
-    public Uni<StoredRecord> require(UUID projectId, String id) {
+    private Uni<StoredRecord> require(UUID projectId, String id) {
         return DatabaseFailure.retried(Uni.createFrom()
                 .deferred(() -> READ_RECORDS
                         .bind("project_id", projectId)
                         .bind("id", new UUID[] {id(id)})
-                        .execute(pool.apply(projectId))
+                        .execute(pool)
                         .map(DatabaseReader::onlyRecord)));
     }
 
@@ -219,7 +239,7 @@ public class DatabaseReader implements FeedReader {
                 .bind("project_id", projectId)
                 .bind("sequence_id", cursor.sequenceId())
                 .bind("limit", query.limit() + 1)
-                .execute(pool.apply(projectId), row -> {
+                .execute(pool, row -> {
                     read.add(row);
                     return HANDLED;
                 })
@@ -304,7 +324,7 @@ public class DatabaseReader implements FeedReader {
                 .bind("first", first)
                 .bind("last", last)
                 .bind("limit", query.limit())
-                .execute(pool.apply(projectId), row -> {
+                .execute(pool, row -> {
                     scan.add(row);
                     return HANDLED;
                 })
@@ -318,18 +338,14 @@ public class DatabaseReader implements FeedReader {
 
     /** Fails with {@link ElsewhereException} if this database does not have the project. */
     private Uni<Void> requireHere(UUID projectId) {
-        return FIND_PLACEMENT
-                .bind("project_id", projectId)
-                .execute(pool.apply(projectId))
-                .map(rows -> {
-                    Row row = rows.size() == 0 ? null : rows.iterator().next();
-                    String placement = row == null ? null : row.getString("placement");
-                    if (!"here".equals(placement) && !"sealed".equals(placement)) {
-                        throw new ElsewhereException(
-                                projectId, placement, row == null ? null : row.getString("moved_to"));
-                    }
-                    return null;
-                });
+        return FIND_PLACEMENT.bind("project_id", projectId).execute(pool).map(rows -> {
+            Row row = rows.size() == 0 ? null : rows.iterator().next();
+            String placement = row == null ? null : row.getString("placement");
+            if (!"here".equals(placement) && !"sealed".equals(placement)) {
+                throw new ElsewhereException(projectId, placement, row == null ? null : row.getString("moved_to"));
+            }
+            return null;
+        });
     }
 
     private <T> Uni<T> failElsewhere(UUID projectId) {
@@ -346,7 +362,7 @@ public class DatabaseReader implements FeedReader {
                 .bind("project_id", projectId)
                 .bind("id", missing)
                 .bind("bytes", (long) records.reserveAll())
-                .execute(pool.apply(projectId), row -> {
+                .execute(pool, row -> {
                     records.addLarge(row);
                     return HANDLED;
                 })

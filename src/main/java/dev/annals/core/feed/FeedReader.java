@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *    |
  * CachingReader    answers the ends of feeds from memory, after the database confirmed them
  *    |
- * DatabaseReader   reads a page with one statement and one snapshot
+ * DatabaseReader   finds the database of a project that has moved, and reads a page with one statement and one snapshot
  * </pre>
  *
  * <p>The injected FeedReader is the first. A page never skips: sequence ids follow commit order and have no gap.

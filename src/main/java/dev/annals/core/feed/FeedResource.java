@@ -49,7 +49,7 @@ public class FeedResource {
     private static final Set<String> NO_IDS = Set.of("batch", "import");
 
     private final FeedReader reader;
-    private final DatabaseReader database;
+    private final DatabaseReader.Placed database;
     private final PageProver prover;
     private final LiveFeed live;
     private final PageAnswers answers;
@@ -61,7 +61,7 @@ public class FeedResource {
 
     FeedResource(
             FeedReader reader,
-            DatabaseReader database,
+            DatabaseReader.Placed database,
             PageProver prover,
             LiveFeed live,
             PageAnswers answers,

@@ -317,12 +317,17 @@ public class HeadWatch {
     }
 
     private void learn(RowSet<Row> rows, long began) {
+        for (Row row : rows) {
+            if (!row.getBoolean("here")) {
+                places.askAgain(row.getUUID("project_id"));
+            }
+        }
         long now = System.nanoTime();
         List<Waiter> woken = new ArrayList<>();
         synchronized (this) {
             for (Row row : rows) {
                 Watched project = projects.get(row.getUUID("project_id"));
-                if (project != null) {
+                if (project != null && row.getBoolean("here")) {
                     learn(project, row.getLong("head"), began, now, woken);
                 }
             }

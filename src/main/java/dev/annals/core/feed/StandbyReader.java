@@ -16,6 +16,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.StartupEvent;
 import io.smallrye.mutiny.Uni;
 import io.vertx.mutiny.sqlclient.Pool;
+import io.vertx.mutiny.sqlclient.Row;
 import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
@@ -178,7 +179,8 @@ class StandbyReader implements FeedReader {
                     .bind("project_ids", new UUID[] {projectId})
                     .execute(pool)
                     .map(rows -> {
-                        long head = rows.iterator().next().getLong("head");
+                        Row row = rows.iterator().next();
+                        long head = row.getBoolean("here") ? row.getLong("head") : -1;
                         replayed.put(projectId, head);
                         return needed <= head;
                     });

@@ -37,7 +37,7 @@ final class NativeSequence implements SequenceGenerator {
                 .onFailure(failure -> hasState(failure, "2200H")) // sequence_generator_limit_exceeded
                 .transform(failure -> row.exhausted())
                 .onFailure(failure -> hasState(failure, "42P01")) // undefined_table
-                .transform(failure -> row.deleted());
+                .recoverWithUni(failure -> row.whyNoTable(pool));
     }
 
     private static boolean hasState(Throwable failure, String state) {

@@ -1,5 +1,6 @@
 package dev.annals.core.sequence;
 
+import dev.annals.kernel.database.ElsewhereException;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
@@ -56,11 +57,21 @@ final class SequenceRow implements ValueSource {
     }
 
     <T> Uni<T> whyNone(SqlClient client) {
+        return isThere(client).chain(there -> Uni.createFrom().failure(there ? exhausted() : deleted()));
+    }
+
+    /** A project that moves has left its table of PostgreSQL's under another name. */
+    <T> Uni<T> whyNoTable(SqlClient client) {
+        return isThere(client)
+                .chain(there -> Uni.createFrom()
+                        .failure(there ? new ElsewhereException(sequence.projectId(), "sealed", null) : deleted()));
+    }
+
+    private Uni<Boolean> isThere(SqlClient client) {
         return HAS_SEQUENCE
                 .bind("id", sequence.id())
                 .execute(client)
-                .map(rows -> rows.iterator().next().getBoolean("is_there"))
-                .chain(there -> Uni.createFrom().failure(there ? exhausted() : deleted()));
+                .map(rows -> rows.iterator().next().getBoolean("is_there"));
     }
 
     ProblemException exhausted() {

@@ -82,19 +82,21 @@ public class Sequences {
      */
     public Uni<Defined> define(UUID projectId, String name, Sequence.Definition definition, Actor actor) {
         Sequence wanted = new Sequence(guids.next(), projectId, name, definition);
-        return DEFINE_SEQUENCE
-                .bind("id", wanted.id())
-                .bind("project_id", projectId)
-                .bind("name", name)
-                .bind("kind", definition.kind().name())
-                .bind("start", definition.start())
-                .bind("max_value", definition.maxValue())
-                .bind("batch_size", definition.batchSize())
-                .bind("low_water_mark", definition.lowWaterMark())
-                .bind("next_value", definition.firstNextValue())
-                .bind("actor_token", actor.token())
-                .bind("address", actor.address())
-                .execute(places.of(projectId).pool())
+        return places.on(
+                        projectId,
+                        database -> DEFINE_SEQUENCE
+                                .bind("id", wanted.id())
+                                .bind("project_id", projectId)
+                                .bind("name", name)
+                                .bind("kind", definition.kind().name())
+                                .bind("start", definition.start())
+                                .bind("max_value", definition.maxValue())
+                                .bind("batch_size", definition.batchSize())
+                                .bind("low_water_mark", definition.lowWaterMark())
+                                .bind("next_value", definition.firstNextValue())
+                                .bind("actor_token", actor.token())
+                                .bind("address", actor.address())
+                                .execute(database.pool()))
                 .onFailure(Sequences::isLimit)
                 .transform(failure -> new ProblemException(
                         ProblemType.TOO_MANY_SEQUENCES,
@@ -121,10 +123,12 @@ public class Sequences {
 
     /** Fails with {@code not-found} or {@code sequence-deleted}. */
     public Uni<Sequence> find(UUID projectId, String name) {
-        return FIND_SEQUENCE
-                .bind("project_id", projectId)
-                .bind("name", name)
-                .execute(places.of(projectId).pool())
+        return places.on(
+                        projectId,
+                        database -> FIND_SEQUENCE
+                                .bind("project_id", projectId)
+                                .bind("name", name)
+                                .execute(database.pool()))
                 .map(rows -> read(rows, name));
     }
 
@@ -149,11 +153,13 @@ public class Sequences {
     /** The name stays taken. Fails like {@link #find}. */
     public Uni<Void> delete(UUID projectId, String name, Actor actor) {
         return find(projectId, name)
-                .chain(sequence -> DELETE_SEQUENCE
-                        .bind("id", sequence.id())
-                        .bind("actor_token", actor.token())
-                        .bind("address", actor.address())
-                        .execute(places.of(projectId).pool())
+                .chain(sequence -> places.on(
+                                projectId,
+                                database -> DELETE_SEQUENCE
+                                        .bind("id", sequence.id())
+                                        .bind("actor_token", actor.token())
+                                        .bind("address", actor.address())
+                                        .execute(database.pool()))
                         .invoke(() -> {
                             known.invalidate(new Name(projectId, name));
                             generators.invalidate(new Drawn(sequence.id(), places.of(projectId)));
@@ -166,18 +172,23 @@ public class Sequences {
         Name key = new Name(projectId, name);
         Sequence sequence = known.getIfPresent(key);
         if (sequence != null) {
-            return generator(sequence).next(count);
+            return next(sequence, count);
         }
-        return find(projectId, name)
-                .invoke(found -> known.put(key, found))
-                .chain(found -> generator(found).next(count));
+        return find(projectId, name).invoke(found -> known.put(key, found)).chain(found -> next(found, count));
+    }
+
+    private Uni<SequenceBlock> next(Sequence sequence, int count) {
+        return places.on(
+                sequence.projectId(), database -> generator(sequence, database).next(count));
     }
 
     /** The generator of a sequence of kind {@code SYNCHRONOUS} draws in transactions of its own. */
     public SequenceGenerator generator(Sequence sequence) {
-        return generators.get(
-                new Drawn(sequence.id(), places.of(sequence.projectId())),
-                drawn -> newGenerator(sequence, drawn.from()));
+        return generator(sequence, places.of(sequence.projectId()));
+    }
+
+    private SequenceGenerator generator(Sequence sequence, Database database) {
+        return generators.get(new Drawn(sequence.id(), database), drawn -> newGenerator(sequence, drawn.from()));
     }
 
     /** Draws in the caller's transactions. */

@@ -6,6 +6,7 @@ import dev.annals.core.query.QueryParser;
 import dev.annals.core.query.QueryParser.QueryException;
 import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.ElsewhereException;
 import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.database.StateGauges;
@@ -251,7 +252,7 @@ final class AlertEvaluator {
     private Uni<Void> failed(UUID id, Throwable failure) {
         boolean tooSlow =
                 failure instanceof PgException error && error.getSqlState().equals(QUERY_CANCELED);
-        if (DatabaseFailure.isTransient(failure) && !tooSlow) {
+        if ((DatabaseFailure.isTransient(failure) && !tooSlow) || ElsewhereException.isOf(failure)) {
             LOG.debugf(failure, "The alert %s continues later", id);
             return Uni.createFrom().voidItem();
         }

@@ -3,7 +3,6 @@ package dev.annals.derived.alert;
 import dev.annals.access.caller.Actor;
 import dev.annals.access.places.Places;
 import dev.annals.kernel.database.Binds;
-import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.PerDatabase;
@@ -62,12 +61,14 @@ class Alerts {
     }
 
     private Uni<List<Alert>> find(UUID projectId, @Nullable String name, int most) {
-        return DatabaseFailure.retried(FIND_ALERTS
-                .bind("project_id", projectId)
-                .bind("name", name)
-                .bind("most", most)
-                .execute(places.of(projectId).pool())
-                .map(rows -> rows.stream().map(Alert::of).toList()));
+        return places.on(
+                projectId,
+                database -> DatabaseFailure.retried(FIND_ALERTS
+                        .bind("project_id", projectId)
+                        .bind("name", name)
+                        .bind("most", most)
+                        .execute(database.pool())
+                        .map(rows -> rows.stream().map(Alert::of).toList())));
     }
 
     /**
@@ -106,11 +107,8 @@ class Alerts {
     }
 
     private Uni<Void> change(UUID projectId, Binds command, Actor actor) {
-        Database database = places.of(projectId);
-        return changes.of(database)
-                .run(() -> command.bind("actor_token", actor.token())
-                        .bind("address", actor.address())
-                        .execute(database.pool()))
+        command.bind("actor_token", actor.token()).bind("address", actor.address());
+        return places.on(projectId, database -> changes.of(database).run(() -> command.execute(database.pool())))
                 .onFailure(PgException.class)
                 .transform(Alerts::problem)
                 .replaceWithVoid();

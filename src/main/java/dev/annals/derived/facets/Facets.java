@@ -3,6 +3,7 @@ package dev.annals.derived.facets;
 import dev.annals.access.places.Places;
 import dev.annals.core.feed.FeedIndex.ScanPlan;
 import dev.annals.derived.search.SearchIndex;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.PerDatabase;
@@ -107,10 +108,6 @@ class Facets {
                 databases, database -> new Bulkhead(config.concurrent(), WAITING, MAX_WAIT, TOO_MANY));
     }
 
-    private Pool pool(UUID projectId) {
-        return places.of(projectId).reads();
-    }
-
     static long firstMemory(FacetsRequest request) {
         // A value and its name, twice: as read and as JSON.
         long values = 8_192L * FacetAnswer.fields(request) * Math.max(request.top(), FacetAnswer.TOP_OUTCOMES);
@@ -128,28 +125,33 @@ class Facets {
         return Uni.createFrom().deferred(() -> {
             Timeline timeline = timeline(request);
             requireLength(request, timeline);
-            return inTurn(
+            return places.on(
                     projectId,
-                    () -> DatabaseFailure.retried(
-                                    READ_BOUNDS.bind("project_id", projectId).execute(pool(projectId)))
-                            .chain(rows -> new Walk(
-                                            projectId,
-                                            request,
-                                            timeline,
-                                            memory,
-                                            rows.iterator().next())
-                                    .answer()));
+                    database -> inTurn(
+                            projectId,
+                            database,
+                            () -> DatabaseFailure.retried(READ_BOUNDS
+                                            .bind("project_id", projectId)
+                                            .execute(database.reads()))
+                                    .chain(rows -> new Walk(
+                                                    projectId,
+                                                    database.reads(),
+                                                    request,
+                                                    timeline,
+                                                    memory,
+                                                    rows.iterator().next())
+                                            .answer())));
         });
     }
 
-    private Uni<byte[]> inTurn(UUID projectId, Supplier<Uni<byte[]>> count) {
+    private Uni<byte[]> inTurn(UUID projectId, Database database, Supplier<Uni<byte[]>> count) {
         ProjectQueue queue = queues.compute(projectId, (id, known) -> {
             ProjectQueue used = known == null ? new ProjectQueue() : known;
             used.users++;
             return used;
         });
         return queue.requests
-                .run(() -> counting.of(places.of(projectId)).run(count))
+                .run(() -> counting.of(database).run(count))
                 .onTermination()
                 .invoke(() -> queues.computeIfPresent(projectId, (id, used) -> --used.users == 0 ? null : used));
     }
@@ -176,6 +178,8 @@ class Facets {
     private final class Walk {
 
         private final UUID projectId;
+        private final Pool pool;
+        private final SearchIndex index;
         private final FacetsRequest request;
         private final FacetAnswer answer;
         private final LongPredicate memory;
@@ -192,8 +196,10 @@ class Facets {
         private long looked;
         private int places = FIRST_PLACES;
 
-        Walk(UUID projectId, FacetsRequest request, Timeline timeline, LongPredicate memory, Row bounds) {
+        Walk(UUID projectId, Pool pool, FacetsRequest request, Timeline timeline, LongPredicate memory, Row bounds) {
             this.projectId = projectId;
+            this.pool = pool;
+            this.index = Facets.this.index.readBy(pool);
             this.request = request;
             this.answer = new FacetAnswer(timeline, request);
             this.memory = memory;
@@ -255,8 +261,7 @@ class Facets {
 
         private Uni<Piece> count(ScanPlan piece) {
             long began = System.nanoTime();
-            return DatabaseFailure.retried(pool(projectId)
-                            .withTransaction(connection -> LIMIT_COUNT
+            return DatabaseFailure.retried(pool.withTransaction(connection -> LIMIT_COUNT
                                     .bind("millis", statementTimeout.toMillis())
                                     .execute(connection)
                                     .chain(() -> request.filter()
@@ -338,7 +343,7 @@ class Facets {
                     .bind("second_path", path(1))
                     .bind("third_path", path(2))
                     .bind("fourth_path", path(3))
-                    .execute(pool(projectId))
+                    .execute(pool)
                     .map(Facets::values));
         }
     }

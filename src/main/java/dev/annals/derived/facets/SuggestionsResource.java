@@ -80,12 +80,14 @@ public class SuggestionsResource {
         return answers.within(
                 projectId,
                 limit * TERM_BYTES,
-                held -> DatabaseFailure.retried(SUGGEST_TERMS
-                                .bind("project_id", projectId)
-                                .bind("field", FIELDS.get(field))
-                                .bind("prefix", prefix)
-                                .bind("limit", limit)
-                                .execute(places.of(projectId).reads()))
+                held -> places.on(
+                                projectId,
+                                database -> DatabaseFailure.retried(SUGGEST_TERMS
+                                        .bind("project_id", projectId)
+                                        .bind("field", FIELDS.get(field))
+                                        .bind("prefix", prefix)
+                                        .bind("limit", limit)
+                                        .execute(database.reads())))
                         .map(rows -> answers.body(http, answer(field, rows), MediaType.APPLICATION_JSON, held)));
     }
 

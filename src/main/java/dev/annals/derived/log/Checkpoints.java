@@ -5,6 +5,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.annals.access.places.Places;
 import dev.annals.derived.proof.SigningKey;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.ElsewhereException;
 import dev.annals.kernel.http.Problem;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
@@ -89,8 +90,9 @@ public class Checkpoints {
     Uni<SignedLog> newest(UUID projectId) {
         return newest.get(
                 projectId,
-                project ->
-                        DatabaseFailure.retried(signer.sign(project)).memoize().indefinitely());
+                project -> DatabaseFailure.retried(places.on(project, database -> signer.sign(project)))
+                        .memoize()
+                        .indefinitely());
     }
 
     /** Asks twice, because the first answer may be older than an append just before. */
@@ -259,10 +261,12 @@ public class Checkpoints {
         return places.of(log.projectId())
                 .pool()
                 .withTransaction(connection -> LogState.halt(connection, log.projectId(), finding))
-                .onFailure()
-                .invoke(failure -> LOG.errorf(failure, "The log of project %s cannot be halted", log.projectId()))
-                .onFailure()
-                .recoverWithNull()
+                // The copy that a project has left, or is not here yet, may lack hashes.
+                .onFailure(failure -> !ElsewhereException.isOf(failure))
+                .recoverWithItem(failure -> {
+                    LOG.errorf(failure, "The log of project %s cannot be halted", log.projectId());
+                    return null;
+                })
                 .chain(() -> Uni.createFrom().failure(forked(finding)));
     }
 

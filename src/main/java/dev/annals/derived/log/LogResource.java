@@ -72,18 +72,20 @@ public class LogResource {
     public Uni<Response> describeLog(@Context UriInfo uri, @Context ContainerRequestContext request) {
         RequestParameters.requireKnown(uri.getQueryParameters(), List.of());
         UUID projectId = Caller.of(request).projectId();
-        return checkpoints
-                .newest(projectId)
-                .onFailure(ProblemException.class)
-                .recoverWithNull()
-                .chain(() -> LogState.read(places.of(projectId).reads(), projectId))
-                .chain(state -> epochs(projectId)
-                        .chain(ended -> witnesses
-                                .of(projectId, state.epoch())
-                                .map(seen -> Response.ok(JsonBody.toBytes(
-                                                1024, json -> describe(projectId, state, ended, seen, json)))
-                                        .type(MediaType.APPLICATION_JSON)
-                                        .build())));
+        return places.on(
+                projectId,
+                database -> checkpoints
+                        .newest(projectId)
+                        .onFailure(ProblemException.class)
+                        .recoverWithNull()
+                        .chain(() -> LogState.read(database.reads(), projectId))
+                        .chain(state -> epochs(projectId)
+                                .chain(ended -> witnesses
+                                        .of(projectId, state.epoch())
+                                        .map(seen -> Response.ok(JsonBody.toBytes(
+                                                        1024, json -> describe(projectId, state, ended, seen, json)))
+                                                .type(MediaType.APPLICATION_JSON)
+                                                .build()))));
     }
 
     private Uni<RowSet<Row>> epochs(UUID projectId) {
@@ -162,23 +164,26 @@ public class LogResource {
         int needed = needed(parameters, witnesses);
         UUID projectId = Caller.of(request).projectId();
         int number = epoch(epoch);
-        return LogState.read(places.of(projectId).reads(), projectId).chain(state -> {
-            if (number > state.epoch()) {
-                throw noSuchEpoch();
-            }
-            return number == state.epoch()
-                    ? checkpoints
-                            .witnessed(projectId, number, needed)
-                            .map(log -> Response.ok(log.note()).type(TEXT).build())
-                    : epochs(projectId)
-                            .map(ended -> Response.ok(lastOf(number, ended))
-                                    .type(TEXT)
-                                    .header(
-                                            HttpHeaders.LINK,
-                                            "<" + PATH + "/" + state.epoch()
-                                                    + "/checkpoint>; rel=\"successor-version\"")
-                                    .build());
-        });
+        return places.on(
+                projectId,
+                database -> LogState.read(database.reads(), projectId).chain(state -> {
+                    if (number > state.epoch()) {
+                        throw noSuchEpoch();
+                    }
+                    return number == state.epoch()
+                            ? checkpoints
+                                    .witnessed(projectId, number, needed)
+                                    .map(log ->
+                                            Response.ok(log.note()).type(TEXT).build())
+                            : epochs(projectId)
+                                    .map(ended -> Response.ok(lastOf(number, ended))
+                                            .type(TEXT)
+                                            .header(
+                                                    HttpHeaders.LINK,
+                                                    "<" + PATH + "/" + state.epoch()
+                                                            + "/checkpoint>; rel=\"successor-version\"")
+                                            .build());
+                }));
     }
 
     /** The number of cosignatures that a request asks for, or the setting's. */
@@ -221,9 +226,11 @@ public class LogResource {
         }
         UUID projectId = Caller.of(request).projectId();
         int number = epoch(epoch);
-        return checkpoints
-                .withAtLeast(projectId, wanted.treeSize())
-                .chain(log -> requireTile(log, number, wanted).chain(() -> tile(log, wanted, entries)));
+        return places.on(
+                projectId,
+                database -> checkpoints
+                        .withAtLeast(projectId, wanted.treeSize())
+                        .chain(log -> requireTile(log, number, wanted).chain(() -> tile(log, wanted, entries))));
     }
 
     /** An ended log shares the tiles of the present one, if the present tree begins with it. */
@@ -275,24 +282,26 @@ public class LogResource {
         if (from > to) {
             throw RequestParameters.invalid("from", "It is " + to + " or less, the size to which it is compared.");
         }
-        return checkpoints
-                .at(projectId, to)
-                .chain(log -> checkpoints
-                        .haltIfDamaged(log, checkpoints.tree(projectId).consistency(from, log.checkpoint()))
-                        .map(consistency -> Response.ok(JsonBody.toBytes(2048, json -> {
-                                    json.writeStartObject();
-                                    json.writeNumberField("from", from);
-                                    json.writeNumberField("to", to);
-                                    json.writeArrayFieldStart("hashes");
-                                    for (Hash hash : consistency.proof()) {
-                                        json.writeString(hash.toString());
-                                    }
-                                    json.writeEndArray();
-                                    json.writeStringField("checkpoint", log.note());
-                                    json.writeEndObject();
-                                }))
-                                .type(MediaType.APPLICATION_JSON)
-                                .build()));
+        return places.on(
+                projectId,
+                database -> checkpoints
+                        .at(projectId, to)
+                        .chain(log -> checkpoints
+                                .haltIfDamaged(log, checkpoints.tree(projectId).consistency(from, log.checkpoint()))
+                                .map(consistency -> Response.ok(JsonBody.toBytes(2048, json -> {
+                                            json.writeStartObject();
+                                            json.writeNumberField("from", from);
+                                            json.writeNumberField("to", to);
+                                            json.writeArrayFieldStart("hashes");
+                                            for (Hash hash : consistency.proof()) {
+                                                json.writeString(hash.toString());
+                                            }
+                                            json.writeEndArray();
+                                            json.writeStringField("checkpoint", log.note());
+                                            json.writeEndObject();
+                                        }))
+                                        .type(MediaType.APPLICATION_JSON)
+                                        .build())));
     }
 
     private static long size(String name, @Nullable String text) {

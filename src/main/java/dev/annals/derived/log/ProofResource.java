@@ -3,6 +3,7 @@ package dev.annals.derived.log;
 import dev.annals.access.caller.Caller;
 import dev.annals.access.caller.Requires;
 import dev.annals.access.caller.Scope;
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedLinks;
 import dev.annals.core.feed.FeedQuery;
@@ -39,12 +40,19 @@ public class ProofResource {
 
     private static final String TEXT = "text/plain; charset=utf-8";
 
-    private final DatabaseReader reader;
+    private final Places places;
+    private final DatabaseReader.Placed reader;
     private final PageAnswers answers;
     private final Checkpoints checkpoints;
     private final Witnesses witnesses;
 
-    ProofResource(DatabaseReader reader, PageAnswers answers, Checkpoints checkpoints, Witnesses witnesses) {
+    ProofResource(
+            Places places,
+            DatabaseReader.Placed reader,
+            PageAnswers answers,
+            Checkpoints checkpoints,
+            Witnesses witnesses) {
+        this.places = places;
         this.reader = reader;
         this.answers = answers;
         this.checkpoints = checkpoints;
@@ -66,8 +74,10 @@ public class ProofResource {
         return answers.within(
                 projectId,
                 4L * FeedQuery.LARGEST_RECORD,
-                held -> reader.require(projectId, id)
-                        .chain(record -> prove(projectId, record, needed))
+                held -> places.on(
+                                projectId,
+                                database ->
+                                        reader.require(projectId, id).chain(record -> prove(projectId, record, needed)))
                         .map(proof ->
                                 answers.body(http, proof.toString().getBytes(StandardCharsets.UTF_8), TEXT, held)));
     }

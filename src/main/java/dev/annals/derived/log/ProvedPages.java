@@ -1,6 +1,7 @@
 package dev.annals.derived.log;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.Cursor;
 import dev.annals.core.feed.DatabaseReader;
 import dev.annals.core.feed.FeedPage;
@@ -30,10 +31,12 @@ import java.util.function.Function;
 @ApplicationScoped
 public class ProvedPages implements PageProver {
 
-    private final DatabaseReader reader;
+    private final Places places;
+    private final DatabaseReader.Placed reader;
     private final Checkpoints checkpoints;
 
-    ProvedPages(DatabaseReader reader, Checkpoints checkpoints) {
+    ProvedPages(Places places, DatabaseReader.Placed reader, Checkpoints checkpoints) {
+        this.places = places;
         this.reader = reader;
         this.checkpoints = checkpoints;
     }
@@ -53,10 +56,12 @@ public class ProvedPages implements PageProver {
                     FeedQuery.PROOF,
                     "The cursor is behind record " + size + ", the last one of this checkpoint: take a newer one.");
         }
-        return checkpoints
-                .at(projectId, size)
-                .chain(log -> page(projectId, query.from(cursor), cursor, size)
-                        .chain(page -> prove(log, cursor.sequenceId(), page)));
+        return places.on(
+                projectId,
+                database -> checkpoints
+                        .at(projectId, size)
+                        .chain(log -> page(projectId, query.from(cursor), cursor, size)
+                                .chain(page -> prove(log, cursor.sequenceId(), page))));
     }
 
     private Uni<FeedPage> page(UUID projectId, FeedQuery query, Cursor cursor, long size) {

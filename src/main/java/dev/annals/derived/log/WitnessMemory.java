@@ -4,6 +4,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.annals.access.places.Places;
 import dev.annals.derived.log.WitnessClient.Answer;
+import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.Sql;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.Note;
@@ -94,9 +95,9 @@ final class WitnessMemory {
 
     /** By the key of the witness. */
     Uni<Map<String, Entry>> read(UUID projectId, int epoch) {
-        return READ_WITNESSES
-                .bind("project_id", projectId)
-                .execute(places.of(projectId).reads())
+        return places.on(
+                        projectId,
+                        database -> READ_WITNESSES.bind("project_id", projectId).execute(database.reads()))
                 .map(rows -> {
                     Map<String, Entry> entries = new HashMap<>();
                     for (Row row : rows) {
@@ -171,36 +172,37 @@ final class WitnessMemory {
             @Nullable Instant at,
             @Nullable String error,
             @Nullable Duration pause) {
-        return NOTE_WITNESS
+        Binds noted = NOTE_WITNESS
                 .bind("project_id", log.projectId())
                 .bind("witness", witness.vkey())
                 .bind("epoch", log.epoch())
                 .bind("size", size)
                 .bind("cosigned_at", at == null ? null : OffsetDateTime.ofInstant(at, ZoneOffset.UTC))
                 .bind("error", error)
-                .bind("retry", pause == null ? null : (double) pause.toSeconds())
-                .execute(places.of(log.projectId()).pool())
+                .bind("retry", pause == null ? null : (double) pause.toSeconds());
+        return places.on(log.projectId(), database -> noted.execute(database.pool()))
                 .replaceWithVoid();
     }
 
     /** Stores a cosigned note if it is the newest one, and adds its lines to a stored one of the same checkpoint. */
     Uni<Void> store(SignedLog log, Note cosigned) {
         UUID projectId = log.projectId();
-        return places.of(projectId)
-                .pool()
-                .withTransaction(connection -> LogState.lockExisting(connection, List.of(projectId))
-                        .chain(states -> {
-                            LogState state = states.get(projectId);
-                            Note next = state == null ? null : next(state, log, cosigned);
-                            return next == null
-                                    ? Uni.createFrom().voidItem()
-                                    : STORE_COSIGNED
-                                            .bind("project_id", projectId)
-                                            .bind("cosigned_size", log.size())
-                                            .bind("cosigned", next.toString())
-                                            .execute(connection)
-                                            .replaceWithVoid();
-                        }));
+        return places.on(
+                projectId,
+                database -> database.pool()
+                        .withTransaction(connection -> LogState.lockExisting(connection, List.of(projectId))
+                                .chain(states -> {
+                                    LogState state = states.get(projectId);
+                                    Note next = state == null ? null : next(state, log, cosigned);
+                                    return next == null
+                                            ? Uni.createFrom().voidItem()
+                                            : STORE_COSIGNED
+                                                    .bind("project_id", projectId)
+                                                    .bind("cosigned_size", log.size())
+                                                    .bind("cosigned", next.toString())
+                                                    .execute(connection)
+                                                    .replaceWithVoid();
+                                })));
     }
 
     private @Nullable Note next(LogState state, SignedLog log, Note cosigned) {

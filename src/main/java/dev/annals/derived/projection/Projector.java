@@ -2,6 +2,7 @@ package dev.annals.derived.projection;
 
 import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.ElsewhereException;
 import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Sql;
 import io.micrometer.core.instrument.Gauge;
@@ -336,6 +337,10 @@ public final class Projector {
     }
 
     private List<Backlog> failed(Target target, Throwable failure) {
+        if (ElsewhereException.isOf(failure)) {
+            // The project moves. No scan finds it until it is here.
+            return List.of();
+        }
         Failure before = failures.get(target);
         int count = before == null ? 1 : before.count() + 1;
         long delay = DatabaseFailure.backOff(pace.retryDelay(), pace.maxRetryDelay(), count - 1)

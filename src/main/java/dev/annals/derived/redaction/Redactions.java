@@ -70,17 +70,19 @@ class Redactions {
      *     if the database were away if other work on the project takes too long
      */
     Uni<StoredRecord> redact(Target target, RedactionRequest request) {
-        return DatabaseFailure.retried(Uni.createFrom()
-                .deferred(() -> places.of(target.projectId)
-                        .pool()
-                        .withTransaction(connection -> find(connection, target)
-                                .chain(record -> left(record, target, request).isEmpty()
-                                        ? nothing(connection, target, request, record)
-                                        : projections.change(
-                                                connection,
-                                                target.projectId,
-                                                record.sequenceId(),
-                                                () -> redact(connection, target, request))))));
+        return places.on(
+                target.projectId,
+                database -> DatabaseFailure.retried(Uni.createFrom()
+                        .deferred(() -> database.pool()
+                                .withTransaction(connection -> find(connection, target)
+                                        .chain(record ->
+                                                left(record, target, request).isEmpty()
+                                                        ? nothing(connection, target, request, record)
+                                                        : projections.change(
+                                                                connection,
+                                                                target.projectId,
+                                                                record.sequenceId(),
+                                                                () -> redact(connection, target, request)))))));
     }
 
     private static Uni<StoredRecord> find(SqlConnection connection, Target target) {

@@ -4,6 +4,7 @@ import dev.annals.derived.log.LogTree;
 import dev.annals.derived.projection.ProjectionSteps;
 import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.ElsewhereException;
 import dev.annals.kernel.database.Sql;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -192,7 +193,7 @@ final class Retention {
     }
 
     private boolean failed(UUID projectId, Throwable failure) {
-        if (failing.add(projectId)) {
+        if (!ElsewhereException.isOf(failure) && failing.add(projectId)) {
             LOG.warnf(
                     failure, "Expired records of project %s cannot be removed; the next round tries again", projectId);
         }

@@ -252,7 +252,7 @@ public class SearchIndex implements Projection, FeedIndex {
     }
 
     @Override
-    public FeedIndex readBy(Pool other) {
+    public SearchIndex readBy(Pool other) {
         return new SearchIndex(other, config, indexedBytes, indexedWords, terms);
     }
 

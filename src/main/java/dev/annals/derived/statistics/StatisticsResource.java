@@ -87,7 +87,7 @@ public class StatisticsResource {
                 binds.bind("by_" + dimension.text(), query.by().contains(dimension));
             }
         }
-        return binds.execute(places.of(projectId).reads());
+        return places.on(projectId, database -> binds.execute(database.reads()));
     }
 
     private byte[] answer(StatisticsQuery query, RowSet<Row> rows) {

@@ -10,7 +10,6 @@ import dev.annals.core.feed.Cursor;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.query.Filter;
 import dev.annals.kernel.database.Binds;
-import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.PerDatabase;
@@ -123,12 +122,14 @@ class StreamStore {
     }
 
     private Uni<List<NamedStream>> find(UUID projectId, @Nullable String name, int most) {
-        return DatabaseFailure.retried(FIND_STREAMS
-                .bind("project_id", projectId)
-                .bind("name", name)
-                .bind("most", most)
-                .execute(places.of(projectId).pool())
-                .map(rows -> rows.stream().map(NamedStream::of).toList()));
+        return places.on(
+                projectId,
+                database -> DatabaseFailure.retried(FIND_STREAMS
+                        .bind("project_id", projectId)
+                        .bind("name", name)
+                        .bind("most", most)
+                        .execute(database.pool())
+                        .map(rows -> rows.stream().map(NamedStream::of).toList())));
     }
 
     /**
@@ -278,14 +279,16 @@ class StreamStore {
 
     private Uni<List<NamedStream>> feeds(
             UUID projectId, String name, @Nullable UUID feed, @Nullable UUID after, int most) {
-        return DatabaseFailure.retried(FIND_STREAM_FEEDS
-                .bind("project_id", projectId)
-                .bind("name", name)
-                .bind("feed", feed)
-                .bind("after", after)
-                .bind("most", most)
-                .execute(places.of(projectId).pool())
-                .map(rows -> rows.stream().map(NamedStream::of).toList()));
+        return places.on(
+                projectId,
+                database -> DatabaseFailure.retried(FIND_STREAM_FEEDS
+                        .bind("project_id", projectId)
+                        .bind("name", name)
+                        .bind("feed", feed)
+                        .bind("after", after)
+                        .bind("most", most)
+                        .execute(database.pool())
+                        .map(rows -> rows.stream().map(NamedStream::of).toList())));
     }
 
     Uni<Void> delete(UUID projectId, String name, Actor actor) {
@@ -331,11 +334,8 @@ class StreamStore {
     }
 
     private Uni<RowSet<Row>> change(UUID projectId, Binds command, Actor actor) {
-        Database database = places.of(projectId);
-        return changes.of(database)
-                .run(() -> command.bind("actor_token", actor.token())
-                        .bind("address", actor.address())
-                        .execute(database.pool()))
+        command.bind("actor_token", actor.token()).bind("address", actor.address());
+        return places.on(projectId, database -> changes.of(database).run(() -> command.execute(database.pool())))
                 .onFailure(PgException.class)
                 .transform(StreamStore::explained);
     }

@@ -6,6 +6,7 @@ import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.DatabaseFailure;
+import dev.annals.kernel.database.ElsewhereException;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
@@ -400,6 +401,7 @@ final class StreamTurn {
         }
         boolean passes = failure instanceof ProblemException
                 || failure instanceof NoMemoryException
+                || ElsewhereException.isOf(failure)
                 || DatabaseFailure.isOutage(failure);
         if (!passes) {
             LOG.errorf(failure, "The stream %s of project %s breaks off", stream.name(), stream.projectId());

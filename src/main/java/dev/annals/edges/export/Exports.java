@@ -41,10 +41,12 @@ class Exports {
     record Bounds(String projectName, Cursor head) {}
 
     Uni<Bounds> bounds(UUID projectId) {
-        return DatabaseFailure.retried(EXPORT_BOUNDS
-                .bind("project_id", projectId)
-                .execute(places.of(projectId).reads())
-                .map(rows -> bounds(projectId, rows.iterator().next())));
+        return places.on(
+                projectId,
+                database -> DatabaseFailure.retried(EXPORT_BOUNDS
+                        .bind("project_id", projectId)
+                        .execute(database.reads())
+                        .map(rows -> bounds(projectId, rows.iterator().next()))));
     }
 
     private static Bounds bounds(UUID projectId, Row row) {

@@ -50,12 +50,14 @@ class SavedViews {
     }
 
     private Uni<List<SavedView>> find(UUID projectId, @Nullable String name) {
-        return DatabaseFailure.retried(FIND_VIEWS
-                .bind("project_id", projectId)
-                .bind("name", name)
-                .bind("most", MOST)
-                .execute(places.of(projectId).pool())
-                .map(rows -> rows.stream().map(SavedView::of).toList()));
+        return places.on(
+                projectId,
+                database -> DatabaseFailure.retried(FIND_VIEWS
+                        .bind("project_id", projectId)
+                        .bind("name", name)
+                        .bind("most", MOST)
+                        .execute(database.pool())
+                        .map(rows -> rows.stream().map(SavedView::of).toList())));
     }
 
     /**
@@ -86,9 +88,8 @@ class SavedViews {
     }
 
     private Uni<Void> change(UUID projectId, Binds command, Actor actor) {
-        return changes.run(() -> command.bind("actor_token", actor.token())
-                        .bind("address", actor.address())
-                        .execute(places.of(projectId).pool()))
+        command.bind("actor_token", actor.token()).bind("address", actor.address());
+        return places.on(projectId, database -> changes.run(() -> command.execute(database.pool())))
                 .onFailure(PgException.class)
                 .transform(SavedViews::problem)
                 .replaceWithVoid();

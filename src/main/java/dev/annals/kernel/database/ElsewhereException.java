@@ -50,12 +50,18 @@ public final class ElsewhereException extends RuntimeException {
         this(projectId.toString(), placement, database);
     }
 
-    /** Empty unless the failure is an error with {@link #SQLSTATE}, or one of this class. */
+    /** Whether the failure is an error with {@link #SQLSTATE}, or one of this class. */
+    public static boolean isOf(@Nullable Throwable failure) {
+        return failure instanceof ElsewhereException
+                || (failure instanceof PgException error && SQLSTATE.equals(error.getSqlState()));
+    }
+
+    /** Empty unless {@link #isOf}. */
     public static Optional<ElsewhereException> of(@Nullable Throwable failure) {
         if (failure instanceof ElsewhereException known) {
             return Optional.of(known);
         }
-        if (!(failure instanceof PgException error) || !SQLSTATE.equals(error.getSqlState())) {
+        if (!isOf(failure) || !(failure instanceof PgException error)) {
             return Optional.empty();
         }
         Map<String, String> detail = read(error.getDetail());

@@ -55,6 +55,11 @@ class AppendQueueTest {
     private AppendQueue.Store store(Function<List<AppendRequest>, Uni<Runnable>> write) {
         return new AppendQueue.Store() {
             @Override
+            public boolean hasLeft(UUID projectId) {
+                return false;
+            }
+
+            @Override
             public Uni<Runnable> writeShared(List<AppendRequest> requests) {
                 return write.apply(requests);
             }

@@ -7,20 +7,29 @@ import java.sql.SQLException;
 import java.util.Map;
 import java.util.UUID;
 
-/** Three databases between which projects move, and their moves. */
+/** Databases between which projects move, and their moves. */
 final class MovedDatabases {
 
     static final String HOME = "main";
     /** The name of all connections but those of the fixture. */
     static final String APPLICATION = "moved";
 
-    private final Map<String, SqlFixture> databases = Map.of(
-            HOME,
-            SqlFixture.ofTheSchemaAlone(),
-            "east",
-            SqlFixture.ofTheSchemaAlone(),
-            "west",
-            SqlFixture.ofTheSchemaAlone());
+    private final Map<String, SqlFixture> databases;
+
+    MovedDatabases() {
+        this(Map.of(
+                HOME,
+                SqlFixture.ofTheSchemaAlone(),
+                "east",
+                SqlFixture.ofTheSchemaAlone(),
+                "west",
+                SqlFixture.ofTheSchemaAlone()));
+    }
+
+    /** Of a service, by their names. */
+    MovedDatabases(Map<String, SqlFixture> databases) {
+        this.databases = databases;
+    }
 
     /** Ends a mover. */
     static final class KilledException extends RuntimeException {

@@ -171,7 +171,6 @@ class MovedProjectTest {
                 "update annals.stream_progress set epoch = epoch + 1, leased_by = gen_random_uuid(), leased_until = now()"
                         + of,
                 "select annals.set_hold('" + project + "', gen_random_uuid(), 'actor 2', null, 'a reason')",
-                "select annals.set_look('" + project + "', 'Other', null, null, '{}')",
                 "select annals.rename_project('" + project + "', 'another name')",
                 "insert into annals.projection_checkpoint (project_id, projection, sequence_id, generation) values ('"
                         + project + "', 'log', 0, 1)",

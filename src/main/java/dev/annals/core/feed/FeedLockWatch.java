@@ -29,7 +29,7 @@ public class FeedLockWatch {
 
     FeedLockWatch(Databases databases, Vertx vertx, MeterRegistry metrics) {
         this.seconds = new PerDatabase<>(databases, database -> {
-            PolledNumber wait = new PolledNumber(Sql.named("core/feed/read_lock_wait"), database.reads(), vertx);
+            PolledNumber wait = new PolledNumber(Sql.named("core/feed/read_lock_wait"), database.polls(), vertx);
             Gauge.builder("annals.feed.lock.wait.seconds", wait::last)
                     .description("How long the longest wait for the lock of a feed has lasted")
                     .tag("database", database.name())

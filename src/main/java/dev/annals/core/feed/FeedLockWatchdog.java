@@ -50,7 +50,7 @@ public class FeedLockWatchdog {
                 .description("Sessions that this instance ended because they held the lock of a feed for too long")
                 .register(metrics);
         // All connections of the pool for writes may wait for the lock.
-        this.databases = new PerDatabase<>(databases, database -> new Holders(database.reads()));
+        this.databases = new PerDatabase<>(databases, database -> new Holders(database.polls()));
     }
 
     void start(@Observes StartupEvent event) {

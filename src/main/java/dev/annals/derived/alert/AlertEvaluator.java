@@ -66,6 +66,7 @@ final class AlertEvaluator {
     private static final Duration MAX_RETRY_DELAY = Duration.ofMinutes(5);
 
     private final Pool pool;
+    private final Pool polls;
     private final AlertConfig config;
     private final int records;
     private final Duration retryDelay;
@@ -82,6 +83,7 @@ final class AlertEvaluator {
     private AlertEvaluator(
             Database database, AlertConfig config, int records, Duration retryDelay, MeterRegistry metrics) {
         this.pool = database.reads();
+        this.polls = database.polls();
         this.config = config;
         this.records = records;
         this.retryDelay = retryDelay;
@@ -166,7 +168,7 @@ final class AlertEvaluator {
     Uni<Boolean> evaluateDue() {
         return FIND_ALERTS_BEHIND
                 .bind("most", MAX_DUE)
-                .execute(pool)
+                .execute(polls)
                 .chain(rows -> Multi.createFrom()
                         .iterable(due(rows))
                         .onItem()

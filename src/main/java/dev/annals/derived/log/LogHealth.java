@@ -42,7 +42,7 @@ public class LogHealth implements HealthCheck {
         this.keys = keys;
         this.witnesses = witnesses;
         this.halted = new PerDatabase<>(databases, database -> {
-            PolledNumber count = new PolledNumber(Sql.named("derived/log/count_halted_logs"), database.reads(), vertx);
+            PolledNumber count = new PolledNumber(Sql.named("derived/log/count_halted_logs"), database.polls(), vertx);
             Gauge.builder("annals.log.halted", count::last)
                     .description("Logs that are not signed until an operator has looked at them")
                     .tag("database", database.name())

@@ -74,6 +74,7 @@ public final class Projector {
     }
 
     private final Pool pool;
+    private final Pool polls;
     private final ProjectionSteps steps;
     private final Map<String, Projection> projections;
     private final boolean enabled;
@@ -105,12 +106,13 @@ public final class Projector {
 
     Projector(Database database, ProjectionSteps steps, boolean enabled, Pace pace, LongSupplier nanoTime) {
         this.pool = database.reads();
+        this.polls = database.polls();
         this.steps = steps;
         this.projections =
                 steps.projections().stream().collect(Collectors.toMap(Projection::name, Function.identity()));
         this.enabled = enabled;
         this.pace = pace;
-        this.recent = new RecentProjects(pool);
+        this.recent = new RecentProjects(polls);
         this.lag = new ProjectionLag(nanoTime);
         this.loop = new PeriodicTask(
                 database.unlessIdle(this::scanAndPause, () -> idle),
@@ -220,7 +222,7 @@ public final class Projector {
                         .bind("projects", pace.projects())
                         .bind("recent", recently.projectIds().toArray(UUID[]::new))
                         .bind("projections", names().toArray(String[]::new))
-                        .execute(pool)
+                        .execute(polls)
                         .map(this::backlogs)
                         .chain(this::workOn)
                         .map(unfinished -> unfinished || recently.more()));

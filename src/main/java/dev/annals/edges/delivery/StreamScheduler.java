@@ -72,6 +72,7 @@ final class StreamScheduler {
     private final UUID instance = UUID.randomUUID();
     private final Map<Feed, StreamTurn> running = new ConcurrentHashMap<>();
     private final Pool pool;
+    private final Pool polls;
     private final FeedReader reader;
     private final Bulkhead reading;
     private final MemoryBudget memory;
@@ -101,6 +102,7 @@ final class StreamScheduler {
             StreamEncodings encodings,
             MeterRegistry metrics) {
         this.pool = database.reads();
+        this.polls = database.polls();
         this.reader = reader;
         this.memory = memory;
         this.sinks = sinks;
@@ -163,7 +165,7 @@ final class StreamScheduler {
         return NOTE_STREAM_DEATHS
                 .bind("instance", instance)
                 .bind("most", MOST_DEATHS)
-                .execute(pool)
+                .execute(polls)
                 .map(this::suspect)
                 .chain(suspect -> claim(suspect.orElse(null)));
     }
@@ -207,7 +209,7 @@ final class StreamScheduler {
                                 .map(Map.Entry::getKey)
                                 .toArray(UUID[]::new))
                 .bind("most", room)
-                .execute(pool)
+                .execute(polls)
                 .invoke(rows -> begin(rows, asked))
                 .onTermination()
                 .invoke(() -> {

@@ -14,6 +14,7 @@ public final class Database {
     private final String name;
     private final Pool pool;
     private final Pool reads;
+    private final Pool polls;
     private final Supplier<DatabasePools> pools;
     /** Before the names of its pools, which the metrics show. */
     private final String prefix;
@@ -21,14 +22,22 @@ public final class Database {
     private final boolean pinned;
     private final Commits commits;
 
-    Database(String name, Pool pool, Pool reads, Supplier<DatabasePools> pools, boolean home, boolean pinned) {
+    Database(
+            String name,
+            Pool pool,
+            Pool reads,
+            Pool polls,
+            Supplier<DatabasePools> pools,
+            boolean home,
+            boolean pinned) {
         this.name = name;
         this.pool = pool;
         this.reads = reads;
+        this.polls = polls;
         this.pools = pools;
         this.prefix = home ? "" : name + "-";
         this.pinned = pinned;
-        this.commits = new Commits(reads);
+        this.commits = new Commits(polls);
     }
 
     /** As in {@code ANNALS_DATABASES}. */
@@ -49,6 +58,14 @@ public final class Database {
     /** For statements that wait for no lock: see {@link Reads}. */
     public Pool reads() {
         return reads;
+    }
+
+    /**
+     * For short statements that loops repeat, whatever the database has to do: for a member, one connection. What they find is done on
+     * another pool.
+     */
+    public Pool polls() {
+        return polls;
     }
 
     /** The caller closes the pool. */

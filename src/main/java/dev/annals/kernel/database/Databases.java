@@ -40,7 +40,7 @@ public class Databases {
         // Makes the default pool, from whose options the others are made.
         pool.size();
         this.home = pools::home;
-        all.add(new Database(named.get(0).name(), pool, reads, home, true, false));
+        all.add(new Database(named.get(0).name(), pool, reads, reads, home, true, false));
         named.stream().skip(1).forEach(member -> all.add(member(member)));
     }
 
@@ -69,6 +69,7 @@ public class Databases {
                 name,
                 pools.open(name, limits.poolSize(), limits.lockTimeout()),
                 pools.open(name + "-reads", limits.readPoolSize(), limits.lockTimeout()),
+                pools.open(name + "-polls", 1, limits.lockTimeout()),
                 () -> pools,
                 false,
                 pinned);
@@ -79,6 +80,7 @@ public class Databases {
         Stream.concat(members().stream(), unknown.values().stream()).forEach(database -> {
             database.pool().closeAndForget();
             database.reads().closeAndForget();
+            database.polls().closeAndForget();
         });
         memberPools.forEach(DatabasePools::close);
     }

@@ -68,7 +68,7 @@ public final class StateGauges {
     public void start(Vertx vertx, BooleanSupplier stopped) {
         vertx.setPeriodic(PeriodicTask.anyPart(INTERVAL), INTERVAL.toMillis(), tick -> {
             if (!stopped.getAsBoolean()) {
-                question.execute(database.reads())
+                question.execute(database.polls())
                         .subscribe()
                         .with(
                                 rows -> note(rows.iterator().next()),

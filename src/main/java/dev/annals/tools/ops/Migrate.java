@@ -54,6 +54,9 @@ public final class Migrate implements Callable<Integer> {
         NamedDatabase.requireUrls(databases);
         DatabaseCheck.requireServer(home);
         System.setProperty("annals.database.migrate-at-start", "true");
+        for (String loops : List.of("projection", "alerts", "streams", "retention", "verification")) {
+            System.setProperty("annals." + loops + ".enabled", "false");
+        }
         InQuarkus.run(() -> finish(databases));
         return 0;
     }

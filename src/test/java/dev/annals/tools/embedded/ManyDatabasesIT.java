@@ -61,7 +61,7 @@ class ManyDatabasesIT {
 
     private EmbeddedDatabase startServer() throws Exception {
         Files.createDirectories(TestDatabase.BINARIES);
-        Path directory = Files.createTempDirectory("annals-many-");
+        Path directory = TestDatabase.newDirectory();
         directories.add(directory);
         EmbeddedDatabase first = EmbeddedDatabase.start(directory, TestDatabase.BINARIES, Set.of());
         execute(first.url(), "alter system set max_connections = " + (4 * DATABASES + 50));

@@ -178,7 +178,7 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
      * In memory where there is much of it: on a disk each of the tests' many commits waits for a write, and no test of this
      * database cuts the power.
      */
-    private static Path newDirectory() throws IOException {
+    static Path newDirectory() throws IOException {
         boolean inMemory =
                 Files.isWritable(MEMORY) && Files.getFileStore(MEMORY).getUsableSpace() >= MEMORY_NEEDED_BYTES;
         return inMemory ? Files.createTempDirectory(MEMORY, "annals-test-") : Files.createTempDirectory("annals-test-");

@@ -27,6 +27,7 @@ import dev.annals.tools.ops.Dump;
 import dev.annals.tools.ops.LogCommand;
 import dev.annals.tools.ops.Migrate;
 import dev.annals.tools.ops.RebuildCommand;
+import dev.annals.tools.ops.Reconcile;
 import dev.annals.tools.ops.Restore;
 import dev.annals.tools.ops.RestoreArchive;
 import dev.annals.tools.ops.Verify;
@@ -118,7 +119,17 @@ public final class Annals {
             "database");
 
     private static final List<String> OPERATOR_COMMANDS = List.of(
-            "serve", "migrate", "verify", "doctor", "dump", "restore", "log", "rebuild", "check", "sequence-benchmark");
+            "serve",
+            "migrate",
+            "verify",
+            "doctor",
+            "dump",
+            "restore",
+            "log",
+            "rebuild",
+            "reconcile",
+            "check",
+            "sequence-benchmark");
 
     /** Commands that describe the others. */
     private static final List<String> ABOUT_COMMANDS = List.of("help", "generate-completion");
@@ -245,6 +256,7 @@ public final class Annals {
             case "restore" -> Restore.class;
             case "log" -> LogCommand.class;
             case "rebuild" -> RebuildCommand.class;
+            case "reconcile" -> Reconcile.class;
             case "sequence-benchmark" -> SequenceBenchmark.class;
             case "generate-completion" -> GenerateCompletion.class;
             default -> throw new IllegalArgumentException("There is no command " + name + ".");

@@ -273,6 +273,9 @@ declare
 begin
   select * into project from annals.project as p where p.id = project_id;
   if project.placement = 'here' then
+    if project.name <> 'annals' then
+      perform annals.require_admitted(project);
+    end if;
     return false;
   end if;
   if project.placement = 'arriving' and exists (
@@ -281,6 +284,19 @@ begin
     return true;
   end if;
   perform annals.refuse_elsewhere(project);
+end $$;
+
+-- Refuses a database that was restored or promoted, until its projects are compared with those of the other databases: see admit().
+create or replace function annals.require_admitted(project annals.project) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if exists (select from annals.admission as a where a.incarnation <> annals.incarnation()) then
+    raise sqlstate 'AN307' using
+      message = format('project %s waits until this database, which was restored or promoted, is compared with the others', project.id),
+      detail = jsonb_build_object('project_id', project.id, 'database', null, 'placement', 'sealed')::text,
+      hint = 'Send the transaction again in a moment. An instance of the service compares, or annals reconcile.';
+  end if;
 end $$;
 
 create or replace function annals.refuse_elsewhere(project annals.project) returns void
@@ -373,7 +389,8 @@ begin
     unplaced := set_config('annals.unplaced_projects', '', true);
   end if;
   -- Foreign keys to the project lock its key only, and do not wait for this.
-  select name, closed_at is not null or name = 'annals' or placement <> 'here', (limits ->> 'seconds_ahead')::bigint
+  select name, closed_at is not null or name = 'annals' or placement <> 'here'
+      or exists (select from annals.admission as a where a.incarnation <> annals.incarnation()), (limits ->> 'seconds_ahead')::bigint
     into project_name, is_sealed, seconds_ahead
     from annals.project where id = new.project_id for no key update;
   if not found then

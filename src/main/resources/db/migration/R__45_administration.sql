@@ -690,9 +690,9 @@ begin
         'annals.stream.set', 'annals.stream.pause', 'annals.stream.resume', 'annals.stream.rewind', 'annals.stream.stop',
         'annals.stream.delete', 'annals.alert.set', 'annals.alert.delete', 'annals.view.set', 'annals.view.delete',
         'annals.catalogue.set', 'annals.action.set', 'annals.action.delete', 'annals.look.set', 'annals.database.add'])
-      -- By moves of projects.
+      -- By moves of projects, and by annals reconcile.
       or project_id = annals.administration() and starts_with(action, 'annals.')
-        and split_part(action, '.', 2) <> 'move' and split_part(action, '.', 3) in ('move', 'seal', 'leave', 'stay', 'arrive', 'open')
+        and split_part(action, '.', 2) <> 'move' and split_part(action, '.', 3) in ('move', 'seal', 'leave', 'stay', 'arrive', 'open', 'suspend', 'place')
   ), change as materialized (
     select sequence_id, split_part(action, '.', 2) as kind, nullif(before, 'null') as before, nullif(after, 'null') as after
     from event

@@ -139,6 +139,27 @@ create table annals.database (
   constraint database_name check (name ~ '^[a-z][a-z0-9-]{0,30}$')
 );
 
+-- The end of another database's administration's feed and log, as it was last noted: home notes its members, and a member its home. A
+-- database that lacks what was noted was set back.
+create table annals.database_end (
+  -- Of its project annals.
+  id           uuid         not null,
+  incarnation  text         not null,
+  head         bigint       not null,
+  mark         integer      not null,
+  log_size     bigint       not null,
+  log_root     bytea        not null,
+  noted_at     timestamptz  not null default clock_timestamp(),
+  constraint database_end_pkey primary key (id)
+);
+
+-- The incarnation of this database that was compared with the other databases of the service. No row: the service has no other.
+create table annals.admission (
+  incarnation  text         not null,
+  admitted_at  timestamptz  not null default clock_timestamp()
+);
+create unique index admission_one_key on annals.admission ((true));
+
 -- The id of an identity: the first 122 bits of a SHA-256, as a UUIDv8. No token has such an id, so a column that names a token may
 -- name an identity.
 create function annals.identity_id(issuer text, subject text) returns uuid

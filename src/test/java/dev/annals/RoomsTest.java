@@ -40,6 +40,7 @@ class RoomsTest {
     /** Tokens, identities and names, and what belongs to no project. */
     private static final List<String> OF_HOME = List.of(
             "AccessTokens",
+            "Admissions",
             "Catalogues",
             "DatabaseCheck",
             "DatabaseStates",

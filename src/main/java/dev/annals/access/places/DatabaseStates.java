@@ -37,6 +37,7 @@ public class DatabaseStates {
             json.writeBooleanField("pinned", database.pinned());
             json.writeBooleanField("reachable", facts != null);
             json.writeObjectField("projects", facts == null ? null : facts.projects);
+            json.writeObjectField("suspended", facts == null ? null : facts.suspended);
             json.writeObjectField("records", facts == null ? null : facts.records);
             json.writeObjectField("bytes", facts == null ? null : facts.bytes);
             json.writeStringField("schema_version", facts == null ? null : facts.version);
@@ -52,6 +53,7 @@ public class DatabaseStates {
      */
     record Facts(
             long projects,
+            long suspended,
             long records,
             @Nullable Long bytes,
             @Nullable String version) {}
@@ -73,6 +75,7 @@ public class DatabaseStates {
                         home,
                         new Facts(
                                 row.getLong("projects"),
+                                row.getLong("suspended"),
                                 row.getLong("records"),
                                 row.getLong("bytes"),
                                 row.getString("version"))))

@@ -23,6 +23,8 @@ final class ProjectCopy {
     private static final Sql TAKE_PLACES = Sql.named("derived/move/take_places");
     private static final Sql READ_EVENTS = Sql.named("derived/move/read_events");
     private static final Sql TAKE_EVENTS = Sql.named("derived/move/take_events");
+    private static final Sql READ_LAST_PLACE = Sql.named("derived/move/read_last_place");
+    private static final Sql HAS_PLACE = Sql.named("derived/move/has_place");
     private static final Sql COUNT_RECORDS = Sql.named("derived/move/count_records");
     private static final Sql READ_TAKEN = Sql.named("derived/move/read_taken");
     private static final Sql READ_REDACTIONS = Sql.named("derived/move/read_redactions");
@@ -92,6 +94,28 @@ final class ProjectCopy {
                         .bind("database", move.source())
                         .bind("epoch", epoch),
                 target);
+        requireContinued();
+    }
+
+    private record Place(long sequenceId, int mark) {}
+
+    /** A source that was restored meanwhile issues places once more that have arrived with other records. */
+    private void requireContinued() throws SQLException {
+        Place last = Jdbc.one(
+                READ_LAST_PLACE.bind("project_id", projectId),
+                target,
+                row -> new Place(row.getLong("sequence_id"), row.getInt("mark")));
+        boolean known = Jdbc.one(
+                HAS_PLACE
+                        .bind("project_id", projectId)
+                        .bind("sequence_id", last.sequenceId)
+                        .bind("mark", last.mark),
+                source,
+                row -> row.getBoolean("known"));
+        if (!known) {
+            throw new MoveException("record " + last.sequenceId + " of project " + projectId
+                    + " has arrived, and the source has another one or none: the source was set back. Cancel the move");
+        }
     }
 
     /**

@@ -43,7 +43,7 @@ public final class DatabaseCommand {
         private static String line(JsonNode database) {
             String name = database.path("name").asText() + "\t" + role(database);
             return database.path("reachable").asBoolean()
-                    ? name + "\t" + database.path("projects").asText() + " projects\t"
+                    ? name + "\t" + database.path("projects").asText() + " projects\t" + suspended(database)
                             + database.path("records").asText() + " records\t"
                             + database.path("bytes").asText() + " bytes\tschema "
                             + database.path("schema_version").asText()
@@ -55,6 +55,11 @@ public final class DatabaseCommand {
                 return "home";
             }
             return database.path("pinned").asBoolean() ? "pinned" : "member";
+        }
+
+        private static String suspended(JsonNode database) {
+            long suspended = database.path("suspended").asLong();
+            return suspended == 0 ? "" : suspended + " suspended\t";
         }
     }
 }

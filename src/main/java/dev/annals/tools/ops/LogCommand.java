@@ -151,7 +151,7 @@ public final class LogCommand {
 
     private static boolean isHere(DatabaseUrl database, UUID project) throws SQLException {
         try (Connection connection = database.connect()) {
-            return PlacementCheck.isHere(connection, project);
+            return Placements.isHere(connection, project);
         }
     }
 

@@ -1,97 +1,103 @@
 package dev.annals.tools.ops;
 
-import dev.annals.kernel.database.DatabaseUrl;
-import dev.annals.kernel.database.Sql;
-import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
+import dev.annals.tools.ops.Placements.Copy;
+import dev.annals.tools.ops.Placements.Move;
+import dev.annals.tools.ops.Placements.NotedEnd;
+import dev.annals.tools.ops.Placements.Project;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
-import java.util.UUID;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Compares what databases say about the places of projects: each is here in exactly one, and home knows in which. */
+/**
+ * Compares what databases say about the places of projects: each is here in exactly one, home knows in which, and it has there what it
+ * had when it was moved.
+ */
 final class PlacementCheck {
 
-    private static final Sql READ_PLACEMENTS = Sql.named("tools/ops/read_placements");
+    private final Placements placements;
 
-    /** The databases that have a project, and the one that home names; null if home does not know it. */
-    private static final class Known {
-        private String name = "";
-        private final List<String> here = new ArrayList<>();
-        private @Nullable String byHome;
+    PlacementCheck(Placements placements) {
+        this.placements = placements;
     }
 
-    private PlacementCheck() {}
-
-    /**
-     * A line for each project that is in no database or in several, or in another one than home says.
-     *
-     * @param databases home first
-     */
-    static List<String> findings(Map<String, DatabaseUrl> databases) throws SQLException {
-        List<String> findings = read(databases);
+    /** A line for each database that was set back, and for each project whose databases contradict each other. */
+    List<String> findings() throws SQLException {
+        List<String> findings = read();
         if (!findings.isEmpty()) {
             // A project may have moved between two databases that were read.
-            findings.retainAll(read(databases));
+            findings.retainAll(read());
         }
         return findings;
     }
 
-    private static List<String> read(Map<String, DatabaseUrl> databases) throws SQLException {
-        String home = databases.keySet().iterator().next();
-        Map<UUID, Known> projects = new TreeMap<>();
-        for (Map.Entry<String, DatabaseUrl> database : databases.entrySet()) {
-            try (Connection connection = database.getValue().connect();
-                    PreparedStatement select = READ_PLACEMENTS.bind("id", null).prepare(connection);
-                    ResultSet row = select.executeQuery()) {
-                while (row.next()) {
-                    Known known = projects.computeIfAbsent(row.getObject("id", UUID.class), id -> new Known());
-                    known.name = row.getString("name");
-                    if (row.getBoolean("here")) {
-                        known.here.add(database.getKey());
-                    }
-                    if (database.getKey().equals(home)) {
-                        String other = row.getString("moved_to");
-                        known.byHome = other == null ? home : other;
-                    }
-                }
-            }
-        }
+    private List<String> read() throws SQLException {
         List<String> findings = new ArrayList<>();
-        projects.forEach((id, known) -> {
-            String finding = finding(known);
-            if (finding != null) {
-                findings.add(id + " (" + known.name + "): " + finding);
+        for (NotedEnd end : placements.notedEnds()) {
+            if (!placements.hasPlace(end.database(), end.id(), end.head(), end.mark())) {
+                findings.add(end.database() + ": the database was set back: " + end.notedBy() + " has noted record "
+                        + end.head() + " of its project annals, which it lacks");
             }
-        });
+        }
+        for (Project project : placements.read()) {
+            String finding = finding(project);
+            if (finding != null) {
+                findings.add(project + ": " + finding);
+            }
+        }
         return findings;
     }
 
-    private static @Nullable String finding(Known known) {
-        if (known.here.size() > 1) {
-            return "the project is in several databases: " + String.join(", ", known.here);
+    private @Nullable String finding(Project project) throws SQLException {
+        List<Copy> here = project.active();
+        Copy atHome = project.copies().get(placements.home());
+        String byHome = atHome == null ? null : atHome.active() ? placements.home() : atHome.movedTo();
+        if (here.size() > 1) {
+            return "the project is in several databases: "
+                    + here.stream().map(PlacementCheck::named).collect(Collectors.joining(", "));
         }
-        if (known.here.isEmpty()) {
-            return "the project is in no database"
-                    + (known.byHome == null ? "" : "; home says that it is in " + known.byHome);
+        if (here.isEmpty()) {
+            return "the project is in no database" + (byHome == null ? "" : "; home says that it is in " + byHome);
         }
-        String database = known.here.get(0);
-        if (known.byHome == null) {
-            return "the project is in " + database + ", and home does not know it; create it there by its name";
+        Copy copy = here.get(0);
+        if (byHome == null) {
+            return "the project is in " + copy.database() + ", and home does not know it; create it there by its name";
         }
-        return known.byHome.equals(database)
-                ? null
-                : "the project is in " + database + ", and home says that it is in " + known.byHome;
+        if (!byHome.equals(copy.database())) {
+            return "the project is in " + copy.database() + ", and home says that it is in " + byHome;
+        }
+        return copy.suspended()
+                ? "the project is suspended in " + copy.database() + ": run annals reconcile"
+                : lost(project, copy);
     }
 
-    static boolean isHere(Connection connection, UUID project) throws SQLException {
-        try (PreparedStatement select = READ_PLACEMENTS.bind("id", project).prepare(connection);
-                ResultSet row = select.executeQuery()) {
-            return row.next() && row.getBoolean("here");
+    private static String named(Copy copy) {
+        return copy.database() + (copy.suspended() ? " (suspended)" : "");
+    }
+
+    /** What the copy lacks that it had when it was moved, or that another database has kept. */
+    private @Nullable String lost(Project project, Copy copy) throws SQLException {
+        Move move = project.decided();
+        if (move != null && move.target().equals(copy.database()) && move.epoch() <= copy.epoch()) {
+            if (copy.head() < move.head()) {
+                return "the feed ends at " + copy.head() + " in " + copy.database() + ", and had " + move.head()
+                        + " records when it was moved there";
+            }
+            if (copy.logSize() == move.logSize() && !copy.logRoot().equals(move.logRoot())) {
+                return "the log in " + copy.database() + " has another root for " + copy.logSize()
+                        + " records than when it was moved there";
+            }
         }
+        for (Copy kept : project.copies().values()) {
+            if (kept.is("gone") && !placements.contains(copy, project.id(), kept)) {
+                return kept.head() > copy.head()
+                        ? "the feed ends at " + copy.head() + " in " + copy.database() + ", and " + kept.database()
+                                + " keeps " + kept.head() + " records"
+                        : "record " + kept.head() + " has another mark in " + copy.database() + " than in "
+                                + kept.database() + ", which keeps a copy";
+            }
+        }
+        return null;
     }
 }

@@ -5,6 +5,7 @@ import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.guid.CanonicalGuid;
 import dev.annals.proof.Checkpoint;
+import dev.annals.proof.Hash;
 import dev.annals.proof.Note;
 import dev.annals.proof.RedactedValues;
 import dev.annals.proof.VerifierKey;
@@ -21,6 +22,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -216,10 +218,7 @@ public final class Verify implements Callable<Integer> {
                 run(current, several, out);
             }
             if (several && only == null) {
-                for (String finding : PlacementCheck.findings(databases)) {
-                    out.println(finding);
-                    unsoundProjects++;
-                }
+                comparePlacements(databases, out);
             }
         } catch (SQLException e) {
             out.println("The database " + current + " cannot be verified: " + e.getMessage());
@@ -240,6 +239,33 @@ public final class Verify implements Callable<Integer> {
                                 + RedactedValues.count(redacted));
         out.flush();
         return sound ? 0 : UNSOUND;
+    }
+
+    /** Compares the databases with each other, and the administration's logs with what others have noted of them. */
+    private void comparePlacements(Map<String, DatabaseUrl> databases, PrintWriter out) throws SQLException {
+        try (Placements placements = Placements.open(databases)) {
+            for (String finding : new PlacementCheck(placements).findings()) {
+                out.println(finding);
+                unsoundProjects++;
+            }
+            for (Placements.NotedEnd end : placements.notedEnds()) {
+                Connection connection = placements.of(end.database());
+                FeedCheck.begin(connection);
+                FeedCheck check = new FeedCheck(
+                        connection,
+                        end.id(),
+                        findings,
+                        finding -> out.println(
+                                end.database() + ": annals, as " + end.notedBy() + " has noted it: " + finding),
+                        progress);
+                Hash root = Hash.at(HexFormat.of().parseHex(end.logRoot()), 0);
+                if (check.records(new Checkpoint("noted", end.logSize(), root)) > 0) {
+                    unsoundProjects++;
+                }
+                connection.rollback();
+            }
+            progress.end();
+        }
     }
 
     /** The only project to read, which home knows by its name; null for all. */
@@ -265,7 +291,7 @@ public final class Verify implements Callable<Integer> {
                     verify(connection, next, out);
                     next = nextProject(connection, next);
                 }
-            } else if (!several || PlacementCheck.isHere(connection, only)) {
+            } else if (!several || Placements.isHere(connection, only)) {
                 verify(connection, only, out);
             }
             verifySchema(connection, out);

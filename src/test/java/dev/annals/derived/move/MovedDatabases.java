@@ -8,15 +8,15 @@ import java.util.Map;
 import java.util.UUID;
 
 /** Databases between which projects move, and their moves. */
-final class MovedDatabases {
+public final class MovedDatabases {
 
-    static final String HOME = "main";
+    public static final String HOME = "main";
     /** The name of all connections but those of the fixture. */
     static final String APPLICATION = "moved";
 
     private final Map<String, SqlFixture> databases;
 
-    MovedDatabases() {
+    public MovedDatabases() {
         this(Map.of(
                 HOME,
                 SqlFixture.ofTheSchemaAlone(),
@@ -26,21 +26,21 @@ final class MovedDatabases {
                 SqlFixture.ofTheSchemaAlone()));
     }
 
-    /** Of a service, by their names. */
-    MovedDatabases(Map<String, SqlFixture> databases) {
+    /** @param databases by their names, of which {@link #HOME} is one */
+    public MovedDatabases(Map<String, SqlFixture> databases) {
         this.databases = databases;
     }
 
     /** Ends a mover. */
-    static final class KilledException extends RuntimeException {
+    public static final class KilledException extends RuntimeException {
         private static final long serialVersionUID = 1;
     }
 
-    SqlFixture home() {
+    public SqlFixture home() {
         return of(HOME);
     }
 
-    SqlFixture of(String database) {
+    public SqlFixture of(String database) {
         return databases.get(database);
     }
 
@@ -51,22 +51,22 @@ final class MovedDatabases {
         return connection;
     }
 
-    UUID start(UUID project, String target) throws SQLException {
+    public UUID start(UUID project, String target) throws SQLException {
         UUID move = UUID.randomUUID();
         home().run("select annals.start_move('%s', '%s', '%s', '%s')".formatted(move, project, HOME, target));
         return move;
     }
 
     /** All movers of a move have the same lease, so that a later one need not wait for its end. */
-    ProjectMove mover(UUID move, ProjectMove.Progress progress) {
+    public ProjectMove mover(UUID move, ProjectMove.Progress progress) {
         return new ProjectMove(database -> connect(database, "annals_service"), HOME, move, move, progress);
     }
 
-    void finish(UUID move) throws SQLException {
+    public void finish(UUID move) throws SQLException {
         mover(move, (step, at) -> {}).run();
     }
 
-    static ProjectMove.Progress killedAt(Step killed) {
+    public static ProjectMove.Progress killedAt(Step killed) {
         return (step, at) -> {
             if (step == killed) {
                 throw new KilledException();
@@ -74,7 +74,7 @@ final class MovedDatabases {
         };
     }
 
-    boolean cancel(UUID move) throws SQLException {
+    public boolean cancel(UUID move) throws SQLException {
         try (Connection owner = home().connect()) {
             boolean cancelled = SqlFixture.texts(owner, "select annals.cancel_move('" + move + "')")
                     .get(0)
@@ -84,18 +84,18 @@ final class MovedDatabases {
         }
     }
 
-    String state(UUID move) throws SQLException {
+    public String state(UUID move) throws SQLException {
         return home().text("select state from annals.move where id = '" + move + "'");
     }
 
-    String placement(UUID project, String database) throws SQLException {
+    public String placement(UUID project, String database) throws SQLException {
         return of(database)
                 .text("select placement || ' ' || coalesce(moved_to, '-') from annals.project where id = '" + project
                         + "'");
     }
 
     /** As the owner. */
-    void removeCopy(UUID project, String database) throws SQLException {
+    public void removeCopy(UUID project, String database) throws SQLException {
         try (Connection owner = of(database).connect()) {
             String remove = "select annals.remove_left('" + project + "', 700)";
             while (SqlFixture.numbers(owner, remove).get(0) > 0) {

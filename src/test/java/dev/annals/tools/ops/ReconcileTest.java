@@ -1,0 +1,323 @@
+package dev.annals.tools.ops;
+
+import static dev.annals.derived.move.MovedDatabases.HOME;
+import static dev.annals.derived.move.MovedDatabases.killedAt;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.annals.BesideTheService;
+import dev.annals.SqlFixture;
+import dev.annals.derived.move.MovedDatabases;
+import dev.annals.derived.move.MovedDatabases.KilledException;
+import dev.annals.derived.move.ProjectMove.Step;
+import dev.annals.kernel.database.DatabaseUrl;
+import dev.annals.kernel.database.Sql;
+import dev.annals.tools.command.Progress;
+import dev.annals.tools.embedded.TestDatabase;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * A database is restored to before, during or after a move. No two databases accept records of the project, no reader skips a record
+ * that it would have got, and the project goes on.
+ */
+@BesideTheService
+@Timeout(180)
+class ReconcileTest {
+
+    private static final List<String> NAMES = List.of(HOME, "east", "west");
+    private static final Sql READ_CLAIMS = Sql.named("access/places/read_claims");
+    private static final Sql ADMIT = Sql.named("access/places/admit");
+
+    /** Databases with the schema, as only those of one service have it: each has a project annals of its own. */
+    private static final Map<String, DatabaseUrl> TEMPLATES = new LinkedHashMap<>();
+
+    private MovedDatabases databases;
+    private UUID project;
+
+    /** When the backup is made. */
+    private enum When {
+        BEFORE,
+        ARRIVING,
+        SEALED,
+        SWITCHED,
+        AFTER
+    }
+
+    /** A place of the feed, as a reader keeps it. */
+    private record Place(long sequenceId, int mark, UUID record) {}
+
+    @BeforeAll
+    static void makeTemplates() throws SQLException {
+        for (String name : NAMES) {
+            DatabaseUrl template = TestDatabase.createDatabase();
+            TestDatabase.migrate(template);
+            TEMPLATES.put(name, template);
+        }
+        for (String member : List.of("east", "west")) {
+            String id = SqlFixture.on(TEMPLATES.get(member)).text("select annals.administration()");
+            for (String database : List.of(HOME, member)) {
+                SqlFixture.on(TEMPLATES.get(database))
+                        .run("select annals.add_database('" + id + "', '" + member + "')");
+            }
+        }
+        for (DatabaseUrl template : TEMPLATES.values()) {
+            SqlFixture.on(template).leave();
+        }
+    }
+
+    @BeforeEach
+    void makeDatabases() throws SQLException {
+        Map<String, SqlFixture> made = new HashMap<>();
+        for (String name : NAMES) {
+            String database = TEMPLATES.get(name).database() + "_" + System.nanoTime() % 1_000_000;
+            server("create database " + database + " template "
+                    + TEMPLATES.get(name).database());
+            made.put(name, SqlFixture.on(TEMPLATES.get(name).withDatabase(database)));
+        }
+        databases = new MovedDatabases(made);
+        project = databases.home().insertProject();
+        write(HOME, 30);
+        databases.finish(databases.start(project, "east"));
+        assertThat(reconcile()).as("nothing to reconcile").isEqualTo("1 projects: all databases agree.\n");
+    }
+
+    private void write(String database, int records) throws SQLException {
+        databases.of(database).insertAsWriter(project, "'a', 'm' || n", records);
+    }
+
+    private Map<String, DatabaseUrl> urls() {
+        Map<String, DatabaseUrl> urls = new LinkedHashMap<>();
+        NAMES.forEach(name -> urls.put(name, databases.of(name).database()));
+        return urls;
+    }
+
+    private String reconcile(String... options) throws SQLException {
+        StringWriter printed = new StringWriter();
+        Reconcile command = new Reconcile();
+        command.dryRun = List.of(options).contains("--dry-run");
+        int code = command.run(urls(), new PrintWriter(printed), Progress.none());
+        assertThat(code).as(printed.toString()).isEqualTo(printed.toString().contains("need a decision") ? 1 : 0);
+        return printed.toString();
+    }
+
+    private String verify() {
+        StringWriter printed = new StringWriter();
+        new Verify().run(urls(), new PrintWriter(printed));
+        return printed.toString();
+    }
+
+    /** Copies a database, as a backup does. */
+    private String backUp(String name) throws SQLException {
+        SqlFixture database = databases.of(name);
+        String copy = database.database().database() + "_" + System.nanoTime() % 1_000_000;
+        database.leave();
+        server("select pg_terminate_backend(pid) from pg_stat_activity where datname = '"
+                + database.database().database() + "'");
+        server("create database " + copy + " template " + database.database().database());
+        return copy;
+    }
+
+    private void restore(String name, String copy) throws SQLException {
+        String restored = databases.of(name).database().database();
+        databases.of(name).leave();
+        server("drop database " + restored + " with (force)");
+        server("create database " + restored + " template " + copy);
+    }
+
+    private static void server(String sql) throws SQLException {
+        try (Connection connection =
+                TEMPLATES.get(HOME).withDatabase("postgres").connect()) {
+            SqlFixture.execute(connection, sql);
+        }
+    }
+
+    /** As an instance does it that notices the restore. */
+    private void admit(String restored) throws SQLException {
+        StringBuilder claims = new StringBuilder();
+        for (String other : restored.equals(HOME) ? NAMES.subList(1, 3) : List.of(HOME)) {
+            try (Connection connection = databases.of(other).database().connect();
+                    PreparedStatement select = READ_CLAIMS.bind("own", other).prepare(connection);
+                    ResultSet row = select.executeQuery()) {
+                row.next();
+                String array = row.getString("claims");
+                claims.append(claims.isEmpty() || array.equals("[]") ? "" : ",").append(array, 1, array.length() - 1);
+            }
+        }
+        try (Connection connection = databases.of(restored).database().connect();
+                PreparedStatement admit = ADMIT.bind("own", restored)
+                        .bind("claims", "[" + claims + "]")
+                        .bind("set_back", false)
+                        .prepare(connection)) {
+            admit.execute();
+        }
+    }
+
+    private List<Place> places(String database) throws SQLException {
+        List<Place> places = new ArrayList<>();
+        try (Connection connection = databases.of(database).connect();
+                PreparedStatement select = connection.prepareStatement(
+                        "select sequence_id, mark, record_id from annals.places(?, 1, 1000000) order by sequence_id")) {
+            select.setObject(1, project);
+            try (ResultSet row = select.executeQuery()) {
+                while (row.next()) {
+                    places.add(new Place(row.getLong(1), row.getInt(2), row.getObject(3, UUID.class)));
+                }
+            }
+        }
+        return places;
+    }
+
+    /** The databases that accept a record of the project. */
+    private List<String> accepting() throws SQLException {
+        List<String> accepting = new ArrayList<>();
+        for (String name : NAMES) {
+            String answer = databases
+                    .of(name)
+                    .as(
+                            "annals_writer",
+                            "insert into annals.audit_record (project_id, action) values ('" + project + "', 'tried')");
+            if (answer.equals("done")) {
+                accepting.add(name);
+            } else {
+                assertThat(answer).as(name).isIn("AN307", "23503");
+            }
+        }
+        return accepting;
+    }
+
+    /** A reader with a cursor of before either is refused, or has read all that is before its cursor. */
+    private void requireNoSkip(List<Place> acknowledged, String database) throws SQLException {
+        List<Place> now = places(database);
+        for (Place read : acknowledged) {
+            boolean known = databases
+                    .of(database)
+                    .text("select annals.has_place('" + project + "', " + read.sequenceId + ", " + read.mark + ")")
+                    .equals("t");
+            if (known) {
+                int end = (int) read.sequenceId;
+                assertThat(now.subList(0, end)).isEqualTo(acknowledged.subList(0, end));
+            }
+        }
+    }
+
+    private static Stream<Arguments> restores() {
+        return Boolean.getBoolean("tests.long")
+                ? NAMES.stream().flatMap(victim -> Stream.of(When.values()).map(when -> Arguments.of(victim, when)))
+                : Stream.of(
+                        Arguments.of(HOME, When.ARRIVING),
+                        Arguments.of("east", When.BEFORE),
+                        Arguments.of("west", When.BEFORE),
+                        Arguments.of("west", When.SEALED));
+    }
+
+    @ParameterizedTest
+    @MethodSource("restores")
+    void aProjectGoesOnAfterTheRestoreOfADatabase(String victim, When when) throws Exception {
+        String backup = when == When.BEFORE ? backUp(victim) : null;
+        UUID move = databases.start(project, "west");
+        for (Step step : List.of(Step.ARRIVING, Step.SEALED, Step.SWITCHED)) {
+            assertThatThrownBy(() -> databases.mover(move, killedAt(step)).run())
+                    .isInstanceOf(KilledException.class);
+            if (step == Step.ARRIVING) {
+                write("east", 3);
+            }
+            if (when.name().equals(step.name())) {
+                backup = backUp(victim);
+            }
+        }
+        databases.finish(move);
+        write("west", 5);
+        if (when == When.AFTER) {
+            backup = backUp(victim);
+        }
+        write("west", 2);
+        List<Place> acknowledged = places("west");
+        assertThat(acknowledged).hasSize(40);
+        assertThat(reconcile()).endsWith("all databases agree.\n");
+
+        restore(victim, backup);
+
+        assertThat(accepting())
+                .as("before an instance or an operator has looked")
+                .isSubsetOf("west")
+                .doesNotContain(victim);
+        admit(victim);
+        List<String> open = accepting();
+        assertThat(open).as("once an instance has looked").isSubsetOf("west");
+        String verdict = verify();
+        if (when != When.AFTER) {
+            assertThat(verdict).contains(victim + ": the database was set back", "Not sound");
+        }
+        boolean contradicts = when != When.AFTER && !(victim.equals(HOME) && when == When.SWITCHED);
+        assertThat(verdict.contains(project + " (" + project + "): "))
+                .as(verdict)
+                .isEqualTo(contradicts);
+        acknowledged = open.isEmpty() || victim.equals("west") ? acknowledged : places("west");
+
+        String printed = reconcile();
+
+        assertThat(accepting()).as(printed).hasSize(1);
+        String winner = NAMES.stream()
+                .filter(name -> placement(name).equals("here"))
+                .findFirst()
+                .orElseThrow();
+        assertThat(winner)
+                .as(printed)
+                .isEqualTo(victim.equals("west") && when.compareTo(When.SEALED) < 0 ? "east" : "west");
+        requireNoSkip(acknowledged, winner);
+        databases.of(winner).checkFeed(project);
+        if (!victim.equals("west")) {
+            assertThat(places(winner)).as("nothing is lost").containsAll(acknowledged);
+        }
+        assertThat(verify()).as(printed).contains("Sound: ");
+        assertThat(reconcile()).isEqualTo("1 projects: all databases agree.\n");
+        databases.finish(move);
+        databases.finish(databases.start(project, HOME));
+        assertThat(accepting()).containsExactly(HOME);
+    }
+
+    private String placement(String database) {
+        try {
+            return databases
+                    .of(database)
+                    .texts("select placement from annals.project where id = '" + project + "'")
+                    .stream()
+                    .findFirst()
+                    .orElse("nowhere");
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void aDryRunChangesNothing() throws Exception {
+        String backup = backUp("east");
+        databases.finish(databases.start(project, "west"));
+        restore("east", backup);
+        admit("east");
+        assertThat(placement("east")).isEqualTo("sealed");
+        assertThat(reconcile("--dry-run")).contains("→ east: leave it to west", "1 of 1 projects would be changed");
+        assertThat(placement("east")).isEqualTo("sealed");
+        assertThat(reconcile()).contains("→ east: leave it to west", "all databases agree.");
+        assertThat(placement("east")).isEqualTo("gone");
+    }
+}

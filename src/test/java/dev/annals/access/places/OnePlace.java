@@ -1,5 +1,6 @@
 package dev.annals.access.places;
 
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.OneDatabase;
 import io.vertx.mutiny.sqlclient.Pool;
 
@@ -9,6 +10,10 @@ public final class OnePlace {
     private OnePlace() {}
 
     public static Places of(Pool pool) {
-        return new Places(OneDatabase.of(pool));
+        return of(OneDatabase.of(pool));
+    }
+
+    public static Places of(Databases only) {
+        return new Places(only);
     }
 }

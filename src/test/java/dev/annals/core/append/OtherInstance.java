@@ -1,8 +1,10 @@
 package dev.annals.core.append;
 
+import dev.annals.access.places.OnePlace;
 import dev.annals.core.feed.HeadWatch;
 import dev.annals.core.record.AuditRecord;
 import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.OneDatabase;
 import dev.annals.kernel.database.ServicePool;
 import dev.annals.kernel.guid.SequentialGuid;
@@ -33,8 +35,11 @@ public final class OtherInstance implements AutoCloseable {
         AppendConfig config = instance(AppendConfig.class);
         AppendBounds bounds = instance(AppendBounds.class);
         pool = pools.open(POOL_SIZE);
+        Databases only = OneDatabase.of(pool, pools);
         writer = new AppendStore(
-                OneDatabase.of(pool, pools).home(),
+                only.home(),
+                OnePlace.of(only),
+                database -> store(),
                 new SequentialGuid(),
                 instance(HeadWatch.class),
                 config,
@@ -42,6 +47,10 @@ public final class OtherInstance implements AutoCloseable {
                 instance(AnnalsConfig.class).database().lockTimeout());
         queues = new AppendQueue(
                 writer, config.writers(), bounds, new AppendQueue.Room(config.totalQueueBytes(), 1), System::nanoTime);
+    }
+
+    private AppendStore store() {
+        return writer;
     }
 
     private static <T> T instance(Class<T> type) {

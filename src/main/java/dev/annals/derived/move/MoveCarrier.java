@@ -62,7 +62,7 @@ class MoveCarrier {
     private final Vertx vertx;
     private final UUID instance = UUID.randomUUID();
     private final Map<UUID, Carried> carried = new ConcurrentHashMap<>();
-    /** Of moves that have failed here. */
+    /** Moves that have failed here, by their ids. */
     private final Map<UUID, BackOff> backOffs = new ConcurrentHashMap<>();
 
     private final PeriodicTask search =
@@ -188,7 +188,7 @@ class MoveCarrier {
         private final ProjectMove move;
         private final Thread thread;
         private volatile long renewed = System.nanoTime();
-        /** Of this mover; 0 before it. */
+        /** When this mover sealed, by {@link System#nanoTime}; 0 before. */
         private long sealed;
 
         Carried(UUID id, UUID projectId, String target) {
@@ -256,7 +256,7 @@ class MoveCarrier {
             backOffs.put(id, new BackOff(tries + 1, System.nanoTime() + pause.toNanos()));
         }
 
-        /** So that another instance need not wait for the end of the lease. */
+        /** Another instance then need not wait for the end of the lease. */
         private void release() {
             try {
                 RELEASE_MOVE

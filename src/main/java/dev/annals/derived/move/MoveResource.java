@@ -64,7 +64,7 @@ public class MoveResource {
                         .build());
     }
 
-    /** What was copied is removed in the background. */
+    /** The copy is removed in the background. */
     @DELETE
     @Requires(Scope.ADMIN)
     public Uni<Response> cancelMove(@PathParam("project") String project, @Context ContainerRequestContext request) {

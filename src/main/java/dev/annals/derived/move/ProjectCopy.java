@@ -30,6 +30,7 @@ final class ProjectCopy {
     private static final Sql READ_REDACTIONS = Sql.named("derived/move/read_redactions");
     private static final Sql TAKE_REDACTIONS = Sql.named("derived/move/take_redactions");
     private static final Sql READ_TREE = Sql.named("derived/move/read_tree");
+    private static final Sql READ_SEEDS = Sql.named("derived/move/read_seeds");
     private static final Sql TAKE_TREE = Sql.named("derived/move/take_tree");
     private static final Sql READ_STATE = Sql.named("derived/move/read_state");
     private static final Sql TAKE_STATE = Sql.named("derived/move/take_state");
@@ -288,19 +289,33 @@ final class ProjectCopy {
         for (int level = 0; level < 8; level++) {
             long count;
             do {
-                Taken taken = taken(target);
-                count = copyTree(level, taken.tiles.get(level), taken.seed);
+                count = copyTree(level, taken(target).tiles.get(level));
             } while (count > 0);
         }
+        // Redactions draw seeds behind the tree, in any order: there the last one does not say which have arrived.
+        long seed = taken(target).tiles.get(0);
+        @Nullable Long last;
+        do {
+            last = copySeeds(seed);
+            seed = last == null ? seed : last;
+        } while (last != null);
     }
 
-    private long copyTree(int level, long tile, long seed) throws SQLException {
+    /** Null if there are none behind this tile, or the last one that was copied. */
+    private @Nullable Long copySeeds(long tile) throws SQLException {
+        return Jdbc.one(
+                READ_SEEDS.bind("project_id", projectId).bind("tile", tile).bind("most", TILES), source, row -> {
+                    takeTree("[]", row.getString("seeds"));
+                    return row.getObject("last", Long.class);
+                });
+    }
+
+    private long copyTree(int level, long tile) throws SQLException {
         return Jdbc.one(
                 READ_TREE
                         .bind("project_id", projectId)
                         .bind("level", level)
                         .bind("tile", tile)
-                        .bind("seed", seed)
                         .bind("most", TILES),
                 source,
                 row -> {

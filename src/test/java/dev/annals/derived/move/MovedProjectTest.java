@@ -146,6 +146,24 @@ class MovedProjectTest {
         assertThat(rows(HOME)).containsExactlyElementsOf(rows("west"));
     }
 
+    /** A redaction draws the seed of its tile, also of one that the log has not reached. */
+    @Test
+    void aSeedThatIsDrawnBehindTheCopiedOnesMovesToo() throws Exception {
+        fill();
+        String seed =
+                "insert into annals.merkle_seed (project_id, tile, seed) values ('" + project + "', %d, sha256('s'))";
+        home.run(seed.formatted(2));
+        UUID move = start("east");
+        assertThatThrownBy(() -> databases.mover(move, killedAt(Step.COPIED)).run())
+                .isInstanceOf(KilledException.class);
+        home.run("set local session_replication_role = replica", seed.formatted(1));
+        List<String> before = rows(HOME);
+
+        databases.finish(move);
+
+        assertThat(rows("east")).containsExactlyElementsOf(before);
+    }
+
     @Test
     void eachTableWithProjectsSaysHowItMoves() throws SQLException {
         assertThat(home.texts("select name from annals.moved_tables() where name <> 'sequence_series' order by 1"))

@@ -46,6 +46,23 @@ async function all({signal}) {
   ];
 }
 
+/** Where a project is, and where it is moving; nothing of a service with one database. */
+async function place({id, database}, {signal}) {
+  const {databases} = await askJson('v1/databases', {signal});
+  if (databases.length === 1) {
+    return [];
+  }
+  const move = await askJson(`${PATH}/${id}/move`, {signal}).catch((problem) => {
+    if (problem.status === 404) {
+      return null;
+    }
+    throw problem;
+  });
+  return [`in ${database}`, move && move.ended_at === null
+    && `moving from ${move.from} to ${move.database}: ${move.state}, ${count.format(move.copied)}`
+      + ` of ${move.last_sequence_id === null ? '?' : count.format(move.last_sequence_id)} records copied`];
+}
+
 /** The settings of a project. That of the administration keeps its name and its records. */
 function settings(project, {caller, done}) {
   const path = `${PATH}/${project.id}`;
@@ -112,7 +129,7 @@ export async function show({path: [id, part = 'settings'], ...page}) {
     nodes: [
       facts(since('created', project.created_at), since('closed', project.closed_at), kept(project),
         project.archived_through > 0 && `in archives up to record ${project.archived_through}`,
-        project.awaits_archive && 'records wait for an archive'),
+        project.awaits_archive && 'records wait for an archive', ...await place(project, page)),
       make('p', {class: 'note'}, 'Id ', code(project.id)),
       make('nav', {class: 'parts', 'aria-label': 'Of the project'}, tab('settings', 'Settings'),
         ...Object.entries(PARTS).map(([name, {title}]) => tab(name, title))),

@@ -1,13 +1,16 @@
--- Reads the next tiles of one level; those of level 0 with their seeds.
+-- Reads the next tiles of all levels; those of level 0 with their seeds.
 --
 -- :project_id  uuid
--- :level       integer
--- :tile        bigint   the tiles behind this one
+-- :tiles       bigint[]  the tiles behind these, of each level from 0 on
 -- :most        integer
 --
 -- One row: tiles text, seeds text, JSON arrays; count bigint, of the tiles.
 with next_tile as materialized (
-  select * from annals.merkle_tile where project_id = :project_id and level = :level and tile > :tile order by tile limit :most
+  select t.* from generate_series(0, 7) as of (level)
+  cross join lateral (
+    select * from annals.merkle_tile
+    where project_id = :project_id and level = of.level and tile > (:tiles::bigint[])[of.level + 1] order by tile limit :most) as t
+  limit :most
 )
 select
   (select coalesce(jsonb_agg(to_jsonb(next_tile)), '[]')::text from next_tile) as tiles,

@@ -45,9 +45,9 @@ class MoveCarrier {
 
     private static final Duration INTERVAL = Duration.ofSeconds(1);
     private static final Duration RETRY_DELAY = Duration.ofSeconds(4);
-    private static final Duration RENEWAL = Duration.ofSeconds(5);
+    private static final Duration RENEWAL = Duration.ofSeconds(2);
     /** Before the lease ends, a mover that could not renew it stops. */
-    private static final Duration LEASE_KNOWN = Duration.ofSeconds(ProjectMove.LEASE_SECONDS - 5);
+    private static final Duration LEASE_KNOWN = Duration.ofSeconds(ProjectMove.LEASE_SECONDS - 3);
 
     private static final Duration FIRST_BACK_OFF = Duration.ofMillis(250);
     private static final Duration LONGEST_BACK_OFF = Duration.ofSeconds(30);

@@ -286,41 +286,44 @@ final class ProjectCopy {
 
     /** Copies what the tree has got since. */
     void copyRest() throws SQLException {
-        for (int level = 0; level < 8; level++) {
-            long count;
-            do {
-                count = copyTree(level, taken(target).tiles.get(level));
-            } while (count > 0);
-        }
-        // Redactions draw seeds behind the tree, in any order: there the last one does not say which have arrived.
-        long seed = taken(target).tiles.get(0);
-        @Nullable Long last;
+        List<Long> tiles;
+        long count;
         do {
-            last = copySeeds(seed);
-            seed = last == null ? seed : last;
-        } while (last != null);
+            tiles = taken(target).tiles;
+            count = copyTree(tiles);
+        } while (count > 0);
+        // Redactions draw seeds behind the tree, in any order: there the last one does not say which have arrived.
+        @Nullable Long seed = tiles.get(0);
+        while (seed != null) {
+            seed = copySeeds(seed);
+        }
     }
 
     /** Null if there are none behind this tile, or the last one that was copied. */
     private @Nullable Long copySeeds(long tile) throws SQLException {
         return Jdbc.one(
                 READ_SEEDS.bind("project_id", projectId).bind("tile", tile).bind("most", TILES), source, row -> {
-                    takeTree("[]", row.getString("seeds"));
-                    return row.getObject("last", Long.class);
+                    Long last = row.getObject("last", Long.class);
+                    if (last != null) {
+                        takeTree("[]", row.getString("seeds"));
+                    }
+                    return last;
                 });
     }
 
-    private long copyTree(int level, long tile) throws SQLException {
+    private long copyTree(List<Long> tiles) throws SQLException {
         return Jdbc.one(
                 READ_TREE
                         .bind("project_id", projectId)
-                        .bind("level", level)
-                        .bind("tile", tile)
+                        .bind("tiles", tiles.toArray(Long[]::new))
                         .bind("most", TILES),
                 source,
                 row -> {
-                    takeTree(row.getString("tiles"), row.getString("seeds"));
-                    return row.getLong("count");
+                    long count = row.getLong("count");
+                    if (count > 0) {
+                        takeTree(row.getString("tiles"), row.getString("seeds"));
+                    }
+                    return count;
                 });
     }
 

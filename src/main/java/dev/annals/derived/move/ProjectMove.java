@@ -75,7 +75,8 @@ public final class ProjectMove {
     private static final Sql STAY_HERE = Sql.named("derived/move/stay_here");
     private static final Sql DISCARD_ARRIVAL = Sql.named("derived/move/discard_arrival");
 
-    static final int LEASE_SECONDS = 30;
+    /** Writers of a sealed project wait as long for the next mover. */
+    static final int LEASE_SECONDS = 10;
     /** The SQLSTATE of {@code lease_move()} if another instance carries the move. */
     static final String CARRIED_ELSEWHERE = "55006";
 
@@ -102,7 +103,7 @@ public final class ProjectMove {
      * Less than the lease: a mover that was frozen finds its session ended. Otherwise it could replace what the next mover has
      * brought by what it read before.
      */
-    private static final String TARGET_ENDS_IDLE = "set idle_session_timeout = '15s'";
+    private static final String TARGET_ENDS_IDLE = "set idle_session_timeout = '5s'";
 
     private static final long SEAL_PAUSE_MILLIS = 250;
     /** Lock timeout and deadlock. */

@@ -434,6 +434,52 @@ class MovedProjectTest {
                 .isEqualTo("1");
     }
 
+    @Test
+    void changesWhileRecordsAreCopiedArriveToo() throws Exception {
+        fill();
+        String id = "'" + project + "'";
+        UUID move = start("east");
+        boolean[] changed = {false};
+        databases
+                .mover(move, (step, at) -> {
+                    if (step == Step.COPYING && !changed[0]) {
+                        changed[0] = true;
+                        try {
+                            redact("2");
+                            home.insertAsWriter(project, "'late', 'm'", 3);
+                            home.run(
+                                    "insert into annals.audit_record (project_id, action, number_sequence) values ("
+                                            + id + ", 'n', 'numbers')",
+                                    "update annals.merkle_seed set seed = sha256('other') where project_id = " + id,
+                                    "select annals.set_retention(" + id + ", 30)",
+                                    "select annals.limit_project(" + id + ", '{\"records_per_second\": 5}')",
+                                    "select annals.rename_project(" + id + ", 'renamed ' || " + id + ")");
+                            home.run("select annals.close_project(" + id + ")");
+                        } catch (SQLException e) {
+                            throw new IllegalStateException(e);
+                        }
+                    }
+                })
+                .run();
+        SqlFixture east = databases.of("east");
+        assertThat(rows("east")).containsExactlyElementsOf(rows(HOME));
+        String row =
+                "select concat_ws(' ', name, closed_at, retention_days, limits) from annals.project where id = " + id;
+        assertThat(east.text(row)).isEqualTo(home.text(row)).contains("renamed", " 30 ", "records_per_second");
+        assertThat(east.number("select max(number) from annals.redaction where project_id = " + id))
+                .isEqualTo(3);
+        assertThat(east.as(
+                        "annals_service",
+                        "insert into annals.audit_record (project_id, action) values (" + id + ", 'a')"))
+                .isEqualTo("55000");
+        assertThat(east.texts("select annals.administration_differences()")).isEmpty();
+        databases.removeCopy(project, HOME);
+        moveTo(HOME);
+        assertThat(rows(HOME)).containsExactlyElementsOf(rows("east"));
+        assertThat(home.text(row)).isEqualTo(east.text(row));
+        assertThat(home.texts("select annals.administration_differences()")).isEmpty();
+    }
+
     private static final String NUMBERS =
             "insert into annals.sequence (id, project_id, name, kind, start, max_value, batch_size, low_water_mark, next_value)"
                     + " values (gen_random_uuid(), '%s', 'late', 'SYNCHRONOUS', 1, 1000, 1, 0, 1)";

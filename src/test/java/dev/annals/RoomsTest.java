@@ -93,7 +93,7 @@ class RoomsTest {
                                 .filter(constructor ->
                                         type.getConstructors().size() == 1 || constructor.isAnnotatedWith(Inject.class))
                                 .flatMap(constructor -> constructor.getRawParameterTypes().stream())
-                                .anyMatch(POOLS::test))
+                                .anyMatch(POOLS))
                         .map(JavaClass::getSimpleName))
                 .isEmpty();
     }

@@ -23,6 +23,7 @@ final class ProjectCopy {
     private static final Sql TAKE_PLACES = Sql.named("derived/move/take_places");
     private static final Sql READ_EVENTS = Sql.named("derived/move/read_events");
     private static final Sql TAKE_EVENTS = Sql.named("derived/move/take_events");
+    private static final Sql IS_OPEN = Sql.named("derived/move/is_open");
     private static final Sql READ_LAST_PLACE = Sql.named("derived/move/read_last_place");
     private static final Sql HAS_PLACE = Sql.named("derived/move/has_place");
     private static final Sql COUNT_RECORDS = Sql.named("derived/move/count_records");
@@ -75,7 +76,18 @@ final class ProjectCopy {
     }
 
     End end(Connection of) throws SQLException {
-        return Jdbc.one(FEED_END.bind("project_id", projectId), of, ProjectCopy::end);
+        return end(of, move);
+    }
+
+    static End end(Connection of, ProjectMove.Move move) throws SQLException {
+        return Jdbc.one(FEED_END.bind("project_id", move.projectId()), of, ProjectCopy::end);
+    }
+
+    static boolean isOpen(Connection target, ProjectMove.Move move) throws SQLException {
+        return Jdbc.one(
+                IS_OPEN.bind("project_id", move.projectId()).bind("epoch", move.epoch()),
+                target,
+                row -> row.getBoolean("open"));
     }
 
     void begin() throws SQLException {

@@ -73,6 +73,9 @@ public final class ProjectMove {
     private static final Sql LEAVE_PROJECT = Sql.named("derived/move/leave_project");
     private static final Sql OPEN_PROJECT = Sql.named("derived/move/open_project");
     private static final Sql STAY_HERE = Sql.named("derived/move/stay_here");
+    private static final Sql READ_DECIDED_END = Sql.named("derived/move/read_decided_end");
+    private static final Sql READ_DATABASE_END = Sql.named("derived/move/read_database_end");
+    private static final Sql NOTE_END = Sql.named("access/places/note_end");
     private static final Sql DISCARD_ARRIVAL = Sql.named("derived/move/discard_arrival");
 
     /** Writers of a sealed project wait as long for the next mover. */
@@ -283,6 +286,7 @@ public final class ProjectMove {
         copy.copyState();
         copy.requireEqual(end);
         progress.reached(Step.COPIED, copied);
+        noteEnd(source, move.source().equals(home) ? target : atHome);
         switchTo(atHome, end);
         progress.reached(Step.SWITCHED, copied);
     }
@@ -347,12 +351,48 @@ public final class ProjectMove {
         } catch (SQLException e) {
             failure = e;
         }
-        change(OPEN_PROJECT, openTarget(move), move);
+        Connection target = openTarget(move);
+        copyAgain(Jdbc.one(READ_DECIDED_END.bind("id", id), atHome, ProjectCopy::end), target, move);
+        change(OPEN_PROJECT, target, move);
         progress.reached(Step.OPENED, 0);
         if (failure != null) {
             throw failure;
         }
+        noteEnd(target, move.target().equals(home) ? openSource(move) : atHome);
         end(atHome);
+    }
+
+    /** A target that was restored or promoted may have lost what had arrived. The source keeps its copy. */
+    private void copyAgain(ProjectCopy.End decided, Connection target, Move move) throws SQLException {
+        if (ProjectCopy.isOpen(target, move) || ProjectCopy.end(target, move).equals(decided)) {
+            return;
+        }
+        ProjectCopy copy = new ProjectCopy(openSource(move), target, move);
+        copy.begin();
+        copy.arrive();
+        copy.copyState();
+        long copied = copy.end(target).head();
+        while (copied < decided.head()) {
+            copied = copy.copyNext();
+        }
+        copy.copyRest();
+        copy.copyState();
+        copy.requireEqual(decided);
+    }
+
+    /** A database that is restored to before this step is then noticed: see {@code annals.admit()}. */
+    private static void noteEnd(Connection of, Connection in) throws SQLException {
+        Jdbc.one(READ_DATABASE_END.binds(), of, row -> {
+            Jdbc.run(
+                    NOTE_END.bind("id", row.getObject("id"))
+                            .bind("incarnation", row.getString("incarnation"))
+                            .bind("head", row.getLong("head"))
+                            .bind("mark", row.getInt("mark"))
+                            .bind("log_size", row.getLong("log_size"))
+                            .bind("log_root", row.getString("log_root")),
+                    in);
+            return true;
+        });
     }
 
     private void cancel(Connection atHome, Move move) throws SQLException {

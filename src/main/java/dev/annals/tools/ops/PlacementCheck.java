@@ -76,7 +76,7 @@ final class PlacementCheck {
         return copy.database() + (copy.suspended() ? " (suspended)" : "");
     }
 
-    /** What the copy lacks that it had when it was moved, or that another database has kept. */
+    /** Names a loss: records that the copy had when it was moved, or that another database has kept. */
     private @Nullable String lost(Project project, Copy copy) throws SQLException {
         Move move = project.decided();
         if (move != null && move.target().equals(copy.database()) && move.epoch() <= copy.epoch()) {

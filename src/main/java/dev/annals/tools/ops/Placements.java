@@ -219,7 +219,7 @@ final class Placements implements AutoCloseable {
         return known.get(0);
     }
 
-    /** What each database has noted of the others. */
+    /** The ends that each database has noted of the others. */
     List<NotedEnd> notedEnds() throws SQLException {
         Map<UUID, String> names = new LinkedHashMap<>();
         for (String name : names()) {

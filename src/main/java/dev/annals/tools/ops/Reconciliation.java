@@ -179,7 +179,10 @@ final class Reconciliation {
         if (here && isDecided) {
             return winner.epoch();
         }
-        boolean lacksNotes = !winner.active() || highest > winner.epoch();
+        Move decided = project.decided();
+        boolean lacksNotes = !winner.active()
+                || (decided != null && decided.epoch() > winner.epoch())
+                || project.copies().values().stream().anyMatch(copy -> copy.epoch() > winner.epoch());
         change(
                 winner.database(),
                 "open it, with " + winner.head() + " records" + (lacksNotes ? "; its log halts" : ""),
@@ -213,7 +216,9 @@ final class Reconciliation {
         }
         boolean suspends = copy.active() && !contained;
         boolean told = Objects.equals(copy.movedTo(), winner.database());
-        if (told && (copy.is("gone") || (suspends && copy.suspended() && copy.epoch() == epoch))) {
+        if (told
+                && ((copy.is("gone") && isKnown(copy, epoch))
+                        || (suspends && copy.suspended() && copy.epoch() == epoch))) {
             return;
         }
         change(
@@ -229,6 +234,13 @@ final class Reconciliation {
                         .bind("suspends", suspends));
     }
 
+    /** Whether home's next move has a greater epoch. */
+    private boolean isKnown(Copy copy, long epoch) {
+        return !isHome(copy)
+                || copy.epoch() >= epoch
+                || project.moves().stream().anyMatch(move -> move.epoch() >= epoch);
+    }
+
     /** Its row is the map. */
     private boolean isHome(Copy copy) {
         return copy.database().equals(placements.home());
@@ -241,7 +253,7 @@ final class Reconciliation {
                         .formatted(project.id(), epoch, epoch, winner.database());
     }
 
-    /** What each database says, a line each. */
+    /** A line for each database with what it says. */
     static Stream<String> describe(Project project) {
         return project.copies().values().stream()
                 .map(copy -> "  " + copy.database() + ": " + copy.placement()

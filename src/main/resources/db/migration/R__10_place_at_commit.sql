@@ -273,8 +273,8 @@ declare
 begin
   select * into project from annals.project as p where p.id = project_id;
   if project.placement = 'here' then
-    if project.name <> 'annals' then
-      perform annals.require_admitted(project);
+    if project.name <> 'annals' and project.closed_at is null then
+      perform annals.refuse_unadmitted(project);
     end if;
     return false;
   end if;
@@ -286,17 +286,15 @@ begin
   perform annals.refuse_elsewhere(project);
 end $$;
 
--- Refuses a database that was restored or promoted, until its projects are compared with those of the other databases: see admit().
-create or replace function annals.require_admitted(project annals.project) returns void
+-- This database was restored or promoted, and is not compared with the others yet: see admit().
+create or replace function annals.refuse_unadmitted(project annals.project) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if exists (select from annals.admission as a where a.incarnation <> annals.incarnation()) then
-    raise sqlstate 'AN307' using
-      message = format('project %s waits until this database, which was restored or promoted, is compared with the others', project.id),
-      detail = jsonb_build_object('project_id', project.id, 'database', null, 'placement', 'sealed')::text,
-      hint = 'Send the transaction again in a moment. An instance of the service compares, or annals reconcile.';
-  end if;
+  raise sqlstate 'AN307' using
+    message = format('project %s waits until this database, which was restored or promoted, is compared with the others', project.id),
+    detail = jsonb_build_object('project_id', project.id, 'database', null, 'placement', 'sealed')::text,
+    hint = 'Send the transaction again in a moment. An instance of the service compares, or annals reconcile.';
 end $$;
 
 create or replace function annals.refuse_elsewhere(project annals.project) returns void
@@ -394,6 +392,12 @@ begin
     into project_name, is_sealed, seconds_ahead
     from annals.project where id = new.project_id for no key update;
   if not found then
+    if annals.is_member() then
+      raise sqlstate 'AN307' using
+        message = format('this database does not have project %s', new.project_id),
+        detail = jsonb_build_object('project_id', new.project_id, 'database', null, 'placement', null)::text,
+        hint = 'Its home knows where the project is. After a restore, annals reconcile finds it.';
+    end if;
     raise foreign_key_violation using
       message = format('project %s does not exist', new.project_id),
       constraint = 'audit_record_project_fkey', schema = 'annals', table = 'audit_record',

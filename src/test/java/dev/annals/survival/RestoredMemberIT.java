@@ -55,7 +55,7 @@ class RestoredMemberIT {
         settings = new HashMap<>();
         settings.put("ANNALS_DATABASE_URL", home.database().withPassword());
         settings.put("ANNALS_DATABASES", "main,east,west");
-        settings.put("ANNALS_DATABASES_EAST_URL", server.libpq("postgres") + "?sslmode=disable");
+        settings.put("ANNALS_DATABASES_EAST_URL", server.libpq("postgres"));
         settings.put("ANNALS_DATABASES_WEST_URL", west.database().withPassword());
         settings.put("ANNALS_ADMIN_TOKEN", ADMIN);
         settings.put("ANNALS_LOG_KEY", AuditLogFixture.LOG_KEY);

@@ -124,7 +124,7 @@ class Admissions {
     private static Uni<State> lookAt(Database database, List<End> noted) {
         Long[] heads = noted.stream().map(End::head).toArray(Long[]::new);
         Integer[] marks = noted.stream().map(End::mark).toArray(Integer[]::new);
-        return within(LOOK_AT_DATABASE.bind("heads", heads).bind("marks", marks).execute(database.reads()))
+        return within(LOOK_AT_DATABASE.bind("heads", heads).bind("marks", marks).execute(database.polls()))
                 .map(rows -> rows.iterator().next())
                 .map(row -> {
                     Long head = row.getLong("home_head");

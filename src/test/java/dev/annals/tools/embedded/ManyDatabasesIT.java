@@ -164,8 +164,8 @@ class ManyDatabasesIT {
     }
 
     private void measureIdle(DatabaseUrl many) throws Exception {
-        // Longer than connections without use stay open.
-        Thread.sleep(65_000);
+        // Retention first looks after a minute, and connections without use stay open for another one.
+        Thread.sleep(125_000);
         double instance = processor(service.process().toHandle());
         double databases = processor();
         long statements = statements(many);

@@ -215,7 +215,7 @@ public final class ProjectCommand {
         @Nullable
         String name;
 
-        @Option(names = "--colour", paramLabel = "#RRGGBB", description = "Of buttons and links, such as #1b57c4.")
+        @Option(names = "--colour", paramLabel = "#RRGGBB", description = "The colour of buttons, such as #1b57c4.")
         @Nullable
         String colour;
 

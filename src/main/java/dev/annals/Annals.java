@@ -22,6 +22,7 @@ import dev.annals.tools.cli.TokenCommand;
 import dev.annals.tools.cli.WhoAmICommand;
 import dev.annals.tools.command.GivenText;
 import dev.annals.tools.embedded.EmbeddedDatabaseException;
+import dev.annals.tools.ops.Copy;
 import dev.annals.tools.ops.Doctor;
 import dev.annals.tools.ops.Dump;
 import dev.annals.tools.ops.LogCommand;
@@ -121,6 +122,7 @@ public final class Annals {
     private static final List<String> OPERATOR_COMMANDS = List.of(
             "serve",
             "migrate",
+            "copy",
             "verify",
             "doctor",
             "dump",
@@ -250,6 +252,7 @@ public final class Annals {
             case "whoami" -> WhoAmICommand.class;
             case "help" -> HelpCommand.class;
             case "migrate" -> Migrate.class;
+            case "copy" -> Copy.class;
             case "verify" -> Verify.class;
             case "doctor" -> Doctor.class;
             case "dump" -> Dump.class;

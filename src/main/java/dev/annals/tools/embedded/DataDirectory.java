@@ -45,6 +45,9 @@ final class DataDirectory implements AutoCloseable {
 
     static final String LOCK = "annals.lock";
     static final String URL_FILE = "database-url";
+    /** The URL of a database that was copied into another one. */
+    static final String COPIED_URL_FILE = "database-url.copied";
+
     static final String CLUSTER = "postgresql";
 
     private static final Logger LOG = Logger.getLogger(DataDirectory.class);
@@ -235,6 +238,10 @@ final class DataDirectory implements AutoCloseable {
     /** Reads the owner's URL, with its password. */
     static DatabaseUrl readUrl(Path root) {
         Path file = root.resolve(URL_FILE);
+        if (!Files.exists(file) && Files.exists(root.resolve(COPIED_URL_FILE))) {
+            throw new EmbeddedDatabaseException(
+                    "The database in " + root + " was copied into another one: name that in ANNALS_DATABASE_URL.");
+        }
         if (!Files.exists(file)) {
             throw new EmbeddedDatabaseException("The file " + file
                     + " is missing. It contains the password of the database. Restore it from a backup.");

@@ -92,6 +92,16 @@ public final class EmbeddedDatabase implements AutoCloseable {
         return DataDirectory.configured(config);
     }
 
+    /** Whether a directory has an embedded database. */
+    public static boolean isIn(Path directory) {
+        return Files.exists(directory.resolve(DataDirectory.URL_FILE));
+    }
+
+    /** Lets no service start any more on a database that is now elsewhere. */
+    public static void retire(Path directory) throws IOException {
+        Files.move(directory.resolve(DataDirectory.URL_FILE), directory.resolve(DataDirectory.COPIED_URL_FILE));
+    }
+
     /**
      * Starts the database in {@code directory}, and creates both if they do not exist.
      *

@@ -5,24 +5,33 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpServer;
 import dev.annals.AuditLogFixture;
 import dev.annals.Await;
 import dev.annals.ServiceProcess;
 import dev.annals.SqlFixture;
 import dev.annals.core.feed.SseStream;
 import dev.annals.tools.embedded.TestDatabase;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.sql.SQLException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -35,6 +44,7 @@ class ClientsWhileAProjectMovesIT {
     private static final int MOVES = Boolean.getBoolean("tests.long") ? 100 : 6;
     private static final String ADMIN = "a-token-for-administration";
     private static final String LOGS = AuditLogFixture.LOGS;
+    private static final Pattern ID = Pattern.compile("\"id\":\\s*\"([0-9a-f-]{36})\"");
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final MovedDatabases databases = new MovedDatabases(
@@ -43,6 +53,7 @@ class ClientsWhileAProjectMovesIT {
     private final Queue<UUID> stored = new ConcurrentLinkedQueue<>();
     private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
     private ServiceProcess service;
+    private ServiceProcess other;
     private UUID project;
     private String token;
     private String at = HOME;
@@ -62,7 +73,10 @@ class ClientsWhileAProjectMovesIT {
         settings.put("ANNALS_STREAMS_KEY", AuditLogFixture.STREAMS_KEY);
         settings.put("ANNALS_STREAMS_ALLOWED_HOSTS", "127.0.0.1");
         service = ServiceProcess.start(settings).awaitListening();
-        Await.until("east is used", () -> health().contains("\"east\": \"reads and writes\""));
+        other = ServiceProcess.start(settings).awaitListening();
+        for (ServiceProcess each : List.of(service, other)) {
+            Await.until("east is used", () -> health(each).contains("\"east\": \"reads and writes\""));
+        }
         project = UUID.fromString(JSON.readTree(
                         done(201, ADMIN, "POST", "/v1/projects", "{\"name\": \"moving\", \"database\": \"main\"}"))
                 .get("id")
@@ -77,12 +91,12 @@ class ClientsWhileAProjectMovesIT {
     @AfterEach
     void stop() throws Exception {
         service.close();
+        other.close();
     }
 
-    private String health() throws Exception {
+    private String health(ServiceProcess of) throws Exception {
         return http.send(
-                        HttpRequest.newBuilder(service.managementUri("/q/health"))
-                                .build(),
+                        HttpRequest.newBuilder(of.managementUri("/q/health")).build(),
                         HttpResponse.BodyHandlers.ofString())
                 .body();
     }
@@ -213,12 +227,21 @@ class ClientsWhileAProjectMovesIT {
         return heard;
     }
 
-    private void move() throws SQLException {
+    private void move() throws Exception {
         String target = at.equals(HOME) ? "east" : HOME;
         if (moved++ > 0) {
             databases.removeCopy(project, target);
         }
-        databases.finish(databases.start(project, target));
+        // The other instance carries the move; the clients' one has an old map.
+        String path = other.uri("/v1/projects/" + project + "/move").toString();
+        done(202, ADMIN, "POST", path, "{\"database\": \"" + target + "\"}");
+        Await.until(
+                "the project has moved",
+                () -> !failures.isEmpty()
+                        || JSON.readTree(done(200, ADMIN, "GET", path, ""))
+                                .get("state")
+                                .asText()
+                                .equals("moved"));
         at = target;
     }
 
@@ -276,5 +299,152 @@ class ClientsWhileAProjectMovesIT {
                 .isEqualTo("t");
         assertThat(service.output).noneMatch(line -> line.contains(" ERROR ") || line.contains(" WARN "));
         System.out.printf("%d moves, %d records, %d uploads%n", MOVES, stored.size(), uploads.size());
+    }
+
+    private void export() throws Exception {
+        int before = stored.size();
+        List<Long> places = new ArrayList<>();
+        for (String line : done(200, "GET", LOGS + "/export", "").split("\n")) {
+            places.add(JSON.readTree(line).get("sequence_id").asLong());
+        }
+        assertThat(places).hasSizeGreaterThanOrEqualTo(before);
+        assertThat(places.get(0)).isEqualTo(1);
+        assertThat(places.get(places.size() - 1)).isEqualTo(places.size());
+        assertThat(places).isSorted();
+    }
+
+    /** Each answer shows what was stored before the question. */
+    private void ask() throws Exception {
+        append("");
+        int before = stored.size();
+        assertThat(get(LOGS + "/facets").get("through").asLong()).isGreaterThanOrEqualTo(before);
+        get(LOGS + "/statistics?by=day");
+        UUID id = UUID.randomUUID();
+        String action = "a" + id.toString().replace("-", "");
+        done(201, "POST", LOGS, "{\"id\": \"" + id + "\", \"action\": \"" + action + "\", \"message\": \"secret\"}");
+        stored.add(id);
+        assertThat(get(LOGS + "?q=action:" + action).get("results")).hasSize(1);
+        done(200, "POST", LOGS + "/" + id + "/redactions", "{\"fields\": [\"message\"], \"reason\": \"r\"}");
+        assertThat(get(LOGS + "/" + id).toString()).doesNotContain("secret");
+    }
+
+    private void draw(String sequence, Set<Long> drawn) throws Exception {
+        JsonNode values = JSON.readTree(done(200, "POST", "/v1/sequences/" + sequence + "/values", ""));
+        assertThat(drawn.add(values.get("values").get(0).asLong()))
+                .as("%s is drawn once: %s", sequence, values)
+                .isTrue();
+    }
+
+    private void administer(int[] round) throws Exception {
+        String path = "/v1/projects/" + project;
+        String hold = JSON.readTree(
+                        done(201, ADMIN, "POST", path + "/holds", "{\"actor_id\": \"nobody\", \"reason\": \"r\"}"))
+                .get("id")
+                .asText();
+        done(200, ADMIN, "POST", path + "/holds/" + hold + "/lift", "{\"reason\": \"r\"}");
+        done(200, ADMIN, "PATCH", path, "{\"retention_days\": " + (1_000 + ++round[0]) + "}");
+        done(
+                200,
+                "PUT",
+                "/v1/alerts/alarms",
+                "{\"q\": \"action:alarm\", \"threshold\": " + round[0] + ", \"interval_seconds\": 60}");
+        get("/v1/streams/events");
+    }
+
+    private void prove(long[] size) throws Exception {
+        long signed =
+                Long.parseLong(done(200, "GET", LOGS + "/log/1/checkpoint", "").split("\n")[1]);
+        assertThat(signed).isGreaterThanOrEqualTo(size[0]);
+        if (size[0] > 0) {
+            get(LOGS + "/log/consistency?from=" + size[0] + "&to=" + signed);
+        }
+        size[0] = signed;
+        if (signed > 0) {
+            done(200, "GET", LOGS + "/" + stored.peek() + "/proof", "");
+        }
+    }
+
+    @Test
+    void whatElseIsAskedOfAProjectGoesOnWhileItMoves() throws Exception {
+        List<String> received = new CopyOnWriteArrayList<>();
+        HttpServer receiver = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        receiver.createContext("/", exchange -> {
+            received.add(new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
+            exchange.sendResponseHeaders(200, -1);
+            exchange.close();
+        });
+        receiver.start();
+        try {
+            done(
+                    201,
+                    "PUT",
+                    "/v1/streams/events",
+                    "{\"sink\": {\"type\": \"webhook\", \"url\": \"http://127.0.0.1:"
+                            + receiver.getAddress().getPort()
+                            + "/\", \"secret\": \"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\"}}");
+            done(
+                    201,
+                    "PUT",
+                    "/v1/alerts/alarms",
+                    "{\"q\": \"action:alarm\", \"threshold\": 0, \"interval_seconds\": 60}");
+            done(201, "PUT", "/v1/sequences/batch", "{\"kind\": \"BATCH\"}");
+            done(201, "PUT", "/v1/sequences/native", "{\"kind\": \"NATIVE\"}");
+            append("");
+            askWhileMoving();
+            List<UUID> feed = databases.of(at).feed(project);
+            assertThat(feed).containsAll(stored);
+            databases.of(at).checkFeed(project);
+            Set<UUID> all = new HashSet<>(feed);
+            Await.until(
+                    "the stream has delivered all",
+                    () -> delivered(received, all).size() == feed.size());
+            assertThat(delivered(received, all)).isEqualTo(feed);
+        } finally {
+            receiver.stop(0);
+        }
+        assertThat(service.output).noneMatch(line -> line.contains(" ERROR ") || line.contains(" WARN "));
+    }
+
+    private void askWhileMoving() throws Exception {
+        Set<Long> batch = new HashSet<>();
+        Set<Long> natives = new HashSet<>();
+        int[] round = {0};
+        long[] size = {0};
+        List<Thread> clients = List.of(
+                repeat(20, this::export),
+                repeat(20, this::ask),
+                repeat(10, () -> draw("batch", batch)),
+                repeat(10, () -> draw("native", natives)),
+                repeat(10, () -> administer(round)),
+                repeat(50, () -> prove(size)));
+        for (int moves = 0; moves < MOVES && failures.isEmpty(); moves++) {
+            int before = round[0];
+            move();
+            Await.until("the project is changed where it is", () -> round[0] > before + 2 || !failures.isEmpty());
+        }
+        written = true;
+        for (Thread thread : clients) {
+            thread.join();
+        }
+        assertThat(failures).as(() -> String.join("\n", service.output)).isEmpty();
+        for (SqlFixture database : List.of(databases.home(), databases.of(at))) {
+            assertThat(database.text("select retention_days from annals.project where id = '" + project + "'"))
+                    .isEqualTo(Integer.toString(1_000 + round[0]));
+        }
+    }
+
+    /** The first delivery of each record, in their order. */
+    private static List<UUID> delivered(List<String> received, Set<UUID> feed) {
+        Set<UUID> delivered = new LinkedHashSet<>();
+        for (String body : received) {
+            Matcher id = ID.matcher(body);
+            while (id.find()) {
+                UUID found = UUID.fromString(id.group(1));
+                if (feed.contains(found)) {
+                    delivered.add(found);
+                }
+            }
+        }
+        return List.copyOf(delivered);
     }
 }

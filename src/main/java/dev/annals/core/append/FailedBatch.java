@@ -47,7 +47,7 @@ final class FailedBatch {
 
     private static final Logger LOG = Logger.getLogger(FailedBatch.class);
 
-    /** Of the database where the project is, as far as known. */
+    /** Writes where the project is, as far as known. */
     private AppendStore store;
 
     private Places.@Nullable Search search;

@@ -48,6 +48,11 @@ public final class BreakablePath implements AutoCloseable {
                 database.user(), database.password(), "127.0.0.1", port(), database.database(), database.parameters());
     }
 
+    /** Whether the server has a connection over this path whose other end has this port. */
+    public boolean hasClientPort(int port) {
+        return open.stream().anyMatch(each -> each.server.getLocalPort() == port);
+    }
+
     /** Ends what is open, for both sides. */
     public void cut() {
         for (Connection each : Set.copyOf(open)) {
@@ -77,8 +82,16 @@ public final class BreakablePath implements AutoCloseable {
     private void accept() {
         try {
             while (true) {
-                Connection connection = new Connection(
-                        listener.accept(), new Socket(InetAddress.getLoopbackAddress(), target), swallows);
+                Socket client = listener.accept();
+                Socket server;
+                try {
+                    server = new Socket(InetAddress.getLoopbackAddress(), target);
+                } catch (IOException e) {
+                    // The server does not listen.
+                    client.close();
+                    continue;
+                }
+                Connection connection = new Connection(client, server, swallows);
                 open.add(connection);
                 connections.incrementAndGet();
                 // It may have begun before this one was there to be seen.

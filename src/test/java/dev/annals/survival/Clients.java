@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -45,6 +46,7 @@ final class Clients implements AutoCloseable {
     private static final Duration ANSWER_LIMIT = Duration.ofMinutes(2);
     private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(100);
     private static final long END_LIMIT_SECONDS = 300;
+    private static final int MOST_NOTED = 20;
     /** The pause of a writer after a record: without it, many writers would only fill the disk. */
     private Duration afterRecord = Duration.ofMillis(Load.times(30, 10));
     /** The pause of a reader at the end of the feed: without it, readers take the processor from the service. */
@@ -85,6 +87,13 @@ final class Clients implements AutoCloseable {
     private long lastServed;
     private long longestWait;
 
+    /** Writers that {@link #also} has started. */
+    private final List<Future<?>> others = new ArrayList<>();
+    /** Failed answers that no fault explains. */
+    private final List<String> unexplained = Collections.synchronizedList(new ArrayList<>());
+
+    private List<Entry> feed = List.of();
+    private volatile boolean faulty = true;
     private volatile boolean written;
     private volatile boolean over;
     /** The last place of the feed, once all writers have ended. */
@@ -115,6 +124,55 @@ final class Clients implements AutoCloseable {
             reading.add(threads.submit(() -> read(reader, query)));
         }
         return this;
+    }
+
+    /** Says whether faults explain failed answers from now on. At the beginning they do. */
+    void explain(boolean byFaults) {
+        faulty = byFaults;
+    }
+
+    boolean isExplained() {
+        return faulty;
+    }
+
+    /** Failed answers to requests that were sent and answered while no fault explained them. */
+    List<String> unexplained() {
+        return List.copyOf(unexplained);
+    }
+
+    void notExplained(String failure) {
+        if (unexplained.size() < MOST_NOTED) {
+            unexplained.add(Instant.now() + " " + failure);
+        }
+    }
+
+    /** Work of further clients, which ends when {@link #isWriting} is false. */
+    void also(Callable<?> work) {
+        others.add(threads.submit(work));
+    }
+
+    /** A further reader, which ends when {@link #isAll}. */
+    void alsoReads(Callable<List<Entry>> reader) {
+        reading.add(threads.submit(reader));
+    }
+
+    /** Whether writers are to go on. */
+    boolean isWriting() {
+        return !written && !over;
+    }
+
+    /** Whether the feed has no more than so many records and gets none. */
+    boolean isAll(int records) {
+        return over || records >= head;
+    }
+
+    /**
+     * Notes that a further writer's record is stored.
+     *
+     * @param sequenceId {@link Verdict#UNKNOWN} if the answer does not say it
+     */
+    void told(UUID id, long sequenceId) {
+        told.put(id, sequenceId);
     }
 
     private Void write(int writer) throws Exception {
@@ -263,26 +321,49 @@ final class Clients implements AutoCloseable {
         return entries;
     }
 
-    private interface Question {
+    interface Question {
         HttpRequest ask();
+    }
+
+    /** An answer of success; null if there was none, which is counted. */
+    @Nullable
+    JsonNode ask(Question question) throws InterruptedException {
+        JsonNode answer = ask(question, refusedWrites);
+        if (answer != null && answer.path("status").asInt() == 409) {
+            notExplained(answer.toString());
+            return null;
+        }
+        return answer;
     }
 
     /** An answer of success, or a {@code 409}; null if there was none, which is counted. */
     private @Nullable JsonNode ask(Question question, AtomicInteger refused) throws InterruptedException {
+        boolean explained = faulty;
         String what;
+        String said = "";
         try {
             HttpResponse<String> answer = http.send(question.ask(), HttpResponse.BodyHandlers.ofString());
             if (answer.statusCode() < 300 || answer.statusCode() == 409) {
                 return json.readTree(answer.body());
             }
             what = Integer.toString(answer.statusCode());
+            said = answer.request().uri() + " " + answer.body();
         } catch (IOException e) {
             what = e.getClass().getSimpleName();
+            said = e.toString();
+        }
+        if (!explained && !faulty) {
+            notExplained(what + " " + said);
         }
         answers.merge(what, 1, Integer::sum);
         refused.incrementAndGet();
         TimeUnit.NANOSECONDS.sleep(PAUSE_AFTER_FAILURE.toNanos());
         return null;
+    }
+
+    /** A request of the project's token to the service. */
+    HttpRequest.Builder to(String path) {
+        return request(URI.create(service.get() + path));
     }
 
     private HttpRequest.Builder request(URI uri) {
@@ -371,8 +452,10 @@ final class Clients implements AutoCloseable {
         for (Future<?> writer : writing) {
             writer.get(END_LIMIT_SECONDS, TimeUnit.SECONDS);
         }
+        for (Future<?> other : others) {
+            other.get(END_LIMIT_SECONDS, TimeUnit.SECONDS);
+        }
         ExecutorService last = Executors.newSingleThreadExecutor();
-        List<Entry> feed;
         try {
             head = newest();
             feed = last.submit(() -> read(reading.size(), "")).get(END_LIMIT_SECONDS, TimeUnit.SECONDS);
@@ -388,6 +471,11 @@ final class Clients implements AutoCloseable {
             Survived.parted(tellings, feed, readers);
         }
         return verdict;
+    }
+
+    /** The whole feed, after {@link #end}. */
+    List<Entry> feed() {
+        return feed;
     }
 
     private long newest() throws Exception {

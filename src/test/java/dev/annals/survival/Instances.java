@@ -14,6 +14,7 @@ import java.net.http.HttpTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,30 +27,36 @@ import java.util.regex.Pattern;
 /** Instances of the service on one database, behind what hands requests to one after the other. */
 final class Instances implements AutoCloseable {
 
-    private static final String ADMIN = "a-token-for-administration";
+    static final String ADMIN = "a-token-for-administration";
     private static final Path MANIFEST = Path.of("docker/kubernetes/deployment.yaml");
 
-    private final Map<String, String> settings;
+    /** Of each instance. */
+    private final List<Map<String, String>> settings;
+
     private final List<ServiceProcess> serving = new CopyOnWriteArrayList<>();
     private final AtomicInteger next = new AtomicInteger();
 
-    private Instances(Map<String, String> settings) {
+    private Instances(List<Map<String, String>> settings) {
         this.settings = settings;
     }
 
     /** Starts so many, each with these settings. */
     static Instances start(int count, Map<String, String> settings) throws Exception {
-        Map<String, String> all = new HashMap<>(settings);
-        all.put("ANNALS_ADMIN_TOKEN", ADMIN);
-        Instances instances = new Instances(all);
-        for (int i = 0; i < count; i++) {
-            instances.serving.add(instances.start(Map.of()));
+        return start(Collections.nCopies(count, settings));
+    }
+
+    /** Starts one with each of these settings. */
+    static Instances start(List<Map<String, String>> settings) throws Exception {
+        Instances instances = new Instances(settings);
+        for (int i = 0; i < settings.size(); i++) {
+            instances.serving.add(instances.startOne(i, Map.of()));
         }
         return instances;
     }
 
-    private ServiceProcess start(Map<String, String> more) throws IOException {
-        Map<String, String> all = new HashMap<>(settings);
+    private ServiceProcess startOne(int index, Map<String, String> more) throws IOException {
+        Map<String, String> all = new HashMap<>(settings.get(index));
+        all.put("ANNALS_ADMIN_TOKEN", ADMIN);
         all.putAll(more);
         return ServiceProcess.start(all).awaitListening();
     }
@@ -68,8 +75,22 @@ final class Instances implements AutoCloseable {
 
     /** Ends one as kill -9 does, and starts another. Requests are handed to its place meanwhile, too. */
     void crash(int index) throws Exception {
+        kill(index);
+        restart(index);
+    }
+
+    /** Ends one as kill -9 does. */
+    void kill(int index) {
         serving.get(index).close();
-        serving.set(index, start(Map.of()));
+    }
+
+    /** Starts another in its place. */
+    void restart(int index) throws IOException {
+        serving.set(index, startOne(index, Map.of()));
+    }
+
+    ServiceProcess get(int index) {
+        return serving.get(index);
     }
 
     void freeze(int index) throws Exception {
@@ -93,7 +114,7 @@ final class Instances implements AutoCloseable {
      * @param more settings of the new one
      */
     void replace(int index, Map<String, String> more) throws Exception {
-        ServiceProcess started = start(more);
+        ServiceProcess started = startOne(index, more);
         awaitProbe(started, "startupProbe");
         awaitProbe(started, "readinessProbe");
         serving.add(started);

@@ -20,6 +20,9 @@ import java.util.UUID;
  */
 record Verdict(int told, int lost, int renumbered, int doubled, int misnumbered, int skipped) {
 
+    /** The sequence id of a record whose writer was told that it is stored, and not where. */
+    static final long UNKNOWN = 0;
+
     /** A record at its place, as it was read. */
     record Entry(long sequenceId, UUID id) {}
 
@@ -45,7 +48,7 @@ record Verdict(int told, int lost, int renumbered, int doubled, int misnumbered,
             Long place = places.get(one.getKey());
             if (place == null) {
                 lost++;
-            } else if (!place.equals(one.getValue())) {
+            } else if (one.getValue() != UNKNOWN && !place.equals(one.getValue())) {
                 renumbered++;
             }
         }

@@ -25,7 +25,6 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -422,16 +421,6 @@ class MembersIT {
 
     /** To all processes of the member's server. */
     private void signal(String name) throws IOException, InterruptedException {
-        long server = Long.parseLong(Files.readAllLines(data.resolve("east/postgresql/postmaster.pid"))
-                .get(0)
-                .strip());
-        List<String> line = Stream.concat(
-                        Stream.of("kill", "-" + name),
-                        Stream.concat(
-                                        Stream.of(ProcessHandle.of(server).orElseThrow()),
-                                        ProcessHandle.of(server).orElseThrow().descendants())
-                                .map(process -> Long.toString(process.pid())))
-                .toList();
-        new ProcessBuilder(line).inheritIO().start().waitFor();
+        TestServer.signal(data.resolve("east"), name);
     }
 }

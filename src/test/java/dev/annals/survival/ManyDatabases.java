@@ -1,0 +1,324 @@
+package dev.annals.survival;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.annals.AuditLogFixture;
+import dev.annals.Await;
+import dev.annals.BreakablePath;
+import dev.annals.ServiceProcess;
+import dev.annals.SqlFixture;
+import dev.annals.tools.embedded.TestServer;
+import java.io.IOException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+
+/** Two instances of the service on three databases. Each database has a server, and each instance a path to it, of its own. */
+final class ManyDatabases implements AutoCloseable {
+
+    static final String HOME = "main";
+    static final List<String> NAMES = List.of(HOME, "east", "west");
+    private static final int INSTANCES = 2;
+
+    private final Map<String, TestServer> servers = new LinkedHashMap<>();
+    /** Of each instance. */
+    private final List<Map<String, BreakablePath>> paths = new ArrayList<>();
+
+    private final List<Map<String, String>> settings = new ArrayList<>();
+    private final Instances instances;
+
+    /** The steps of a move as {@code dev.annals.derived.move.ProjectMove} has them, where each can be stopped before its commit. */
+    enum Step {
+        BEGUN,
+        ARRIVING,
+        COPYING,
+        SEALED,
+        SWITCHED,
+        LEFT,
+        OPENED,
+        ENDED,
+        STAYED,
+        DISCARDED;
+
+        /** The database that commits it. */
+        String of(String source, String target) {
+            return switch (this) {
+                case BEGUN, SEALED, LEFT, STAYED -> source;
+                case ARRIVING, OPENED, DISCARDED -> target;
+                case COPYING, SWITCHED, ENDED -> HOME;
+            };
+        }
+    }
+
+    private ManyDatabases() throws Exception {
+        NAMES.parallelStream().forEach(this::startServer);
+        for (int i = 0; i < INSTANCES; i++) {
+            Map<String, BreakablePath> own = new HashMap<>();
+            for (String name : NAMES) {
+                own.put(name, new BreakablePath(servers.get(name).url().port()));
+            }
+            paths.add(own);
+            settings.add(settings(own));
+        }
+        instances = Instances.start(settings);
+        for (int i = 0; i < INSTANCES; i++) {
+            awaitUsed(i);
+        }
+        for (String name : NAMES) {
+            of(name).run(GATES);
+        }
+    }
+
+    static ManyDatabases start() throws Exception {
+        return new ManyDatabases();
+    }
+
+    private void startServer(String name) {
+        try {
+            TestServer server = TestServer.start();
+            synchronized (servers) {
+                servers.put(name, server);
+            }
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private Map<String, String> settings(Map<String, BreakablePath> own) {
+        Map<String, String> settings = new HashMap<>();
+        settings.put("ANNALS_DATABASES", String.join(",", NAMES));
+        for (String name : NAMES) {
+            settings.put(
+                    name.equals(HOME)
+                            ? "ANNALS_DATABASE_URL"
+                            : "ANNALS_DATABASES_" + name.toUpperCase(Locale.ROOT) + "_URL",
+                    own.get(name).url(servers.get(name).url()).withPassword());
+        }
+        settings.put("ANNALS_LOG_KEY", AuditLogFixture.LOG_KEY);
+        settings.put("ANNALS_STREAMS_KEY", AuditLogFixture.STREAMS_KEY);
+        settings.put("ANNALS_STREAMS_ALLOWED_HOSTS", "127.0.0.1");
+        return settings;
+    }
+
+    private void awaitUsed(int instance) throws Exception {
+        HttpRequest health = HttpRequest.newBuilder(instances.get(instance).managementUri("/q/health"))
+                .build();
+        HttpClient http = HttpClient.newHttpClient();
+        for (String name : NAMES.subList(1, NAMES.size())) {
+            Await.until(
+                    name + " is used",
+                    () -> http.send(health, BodyHandlers.ofString())
+                            .body()
+                            .contains("\"" + name + "\": \"reads and writes\""));
+        }
+    }
+
+    Instances instances() {
+        return instances;
+    }
+
+    TestServer server(String name) {
+        return servers.get(name);
+    }
+
+    BreakablePath path(int instance, String name) {
+        return paths.get(instance).get(name);
+    }
+
+    SqlFixture of(String name) {
+        return SqlFixture.on(servers.get(name).url());
+    }
+
+    /** Past the paths. */
+    Connection connect(String name, String role) throws SQLException {
+        Connection connection = servers.get(name).url().connect();
+        SqlFixture.execute(connection, "set role " + role);
+        return connection;
+    }
+
+    /** Runs a command of the packaged program with the settings of the first instance, and more. Returns what it prints. */
+    List<String> command(Map<String, String> more, String... arguments) throws Exception {
+        Map<String, String> all = new HashMap<>(settings.get(0));
+        all.putAll(more);
+        try (ServiceProcess command = ServiceProcess.start(all, arguments)) {
+            int exitCode = command.awaitEnd();
+            assertThat(exitCode).as(String.join("\n", command.output)).isZero();
+            return List.copyOf(command.output);
+        }
+    }
+
+    /** The newest lines of the instances' logs. */
+    String printed() {
+        StringBuilder printed = new StringBuilder();
+        for (int i = 0; i < INSTANCES; i++) {
+            List<String> lines = instances.get(i).output.stream()
+                    .filter(line -> !line.contains(" INFO "))
+                    .toList();
+            printed.append("instance ").append(i).append(":\n");
+            lines.subList(Math.max(0, lines.size() - 60), lines.size())
+                    .forEach(line -> printed.append(line).append('\n'));
+        }
+        return printed.toString();
+    }
+
+    /** The placement of each moved project in each database, and the moves. */
+    String places() throws SQLException {
+        StringBuilder places = new StringBuilder();
+        for (String name : NAMES) {
+            places.append(name)
+                    .append(": ")
+                    .append(of(name).texts(
+                                    "select concat_ws(' ', placement, placement_epoch, moved_to, is_moving, (select count(*) from"
+                                            + " annals.feed_segment as s where s.project_id = p.id)) from annals.project as p where"
+                                            + " placement_epoch > 0"))
+                    .append('\n');
+        }
+        return places.append(of(HOME).texts(
+                                "select concat_ws(' ', epoch, source, target, state, last_error) from annals.move order by"
+                                        + " started_at"))
+                .toString();
+    }
+
+    // --- Moves ---
+
+    /** Lets another instance go on with the move at once. */
+    void endLease() throws SQLException {
+        of(HOME).run("update annals.move set leased_until = clock_timestamp() where ended_at is null");
+    }
+
+    /** Removes what a project has left in a database. */
+    void removeLeft(UUID project, String name) throws SQLException {
+        try (Connection owner = servers.get(name).url().connect()) {
+            String remove = "select annals.remove_left('" + project + "', 5000)";
+            while (SqlFixture.numbers(owner, remove).get(0) > 0) {
+                // Removed in steps.
+            }
+        }
+    }
+
+    /** Stops movers before they commit a step, until it is closed. */
+    Gate shut(Step step, String source, String target) throws SQLException {
+        return new Gate(step, step.of(source, target));
+    }
+
+    final class Gate implements AutoCloseable {
+
+        private static final long LIMIT_SECONDS = 60;
+
+        private final Step step;
+        private final String database;
+        private final Connection holder;
+
+        private record Waiting(int backend, int port) {}
+
+        private Gate(Step step, String database) throws SQLException {
+            this.step = step;
+            this.database = database;
+            holder = servers.get(database).url().connect();
+            SqlFixture.execute(holder, "select pg_advisory_lock(46, " + step.ordinal() + ")");
+        }
+
+        private List<Waiting> waiting() throws SQLException {
+            return SqlFixture.texts(
+                            holder,
+                            "select pid || ' ' || client_port from pg_locks join pg_stat_activity using (pid)"
+                                    + " where locktype = 'advisory' and classid = 46 and objid = " + step.ordinal()
+                                    + " and not granted")
+                    .stream()
+                    .map(line -> line.split(" "))
+                    .map(line -> new Waiting(Integer.parseInt(line[0]), Integer.parseInt(line[1])))
+                    .toList();
+        }
+
+        /** Waits for a mover, and returns the number of its instance. */
+        int awaitMover() throws Exception {
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
+            while (System.nanoTime() < end) {
+                for (Waiting mover : waiting()) {
+                    for (int i = 0; i < INSTANCES; i++) {
+                        if (path(i, database).hasClientPort(mover.port)) {
+                            return i;
+                        }
+                    }
+                }
+                TimeUnit.MILLISECONDS.sleep(2);
+            }
+            throw new AssertionError("no mover has come to " + step + " in " + database + "\n" + places());
+        }
+
+        /** Rolls back what waits. Otherwise it commits later, even if its instance is gone by then. */
+        void rollBack() throws SQLException {
+            for (Waiting mover : waiting()) {
+                SqlFixture.numbers(holder, "select case when pg_terminate_backend(" + mover.backend + ") then 1 end");
+            }
+        }
+
+        @Override
+        public void close() throws SQLException {
+            try {
+                holder.close();
+            } catch (SQLException e) {
+                // The server was killed.
+            }
+        }
+    }
+
+    private static final String[] GATES = {
+        "create schema gate",
+        """
+        create function gate.of_project() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+        declare
+          step integer := case
+            when new.placement = 'arriving' and old.placement is distinct from 'arriving' then 1
+            when old.placement = 'here' and new.placement = 'sealed' then 3
+            when old.placement = 'sealed' and new.placement = 'gone' then 5
+            when old.placement = 'arriving' and new.placement = 'here' then 6
+            when old.placement = 'arriving' and new.placement = 'gone' then 9
+            when old.is_moving and not new.is_moving and new.placement = 'here' then 8
+            when new.is_moving and not old.is_moving then 0 end;
+        begin
+          if step is not null then
+            perform pg_advisory_xact_lock_shared(46, step);
+          end if;
+          return null;
+        end $$""",
+        """
+        create function gate.of_move() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+        declare
+          step integer := case
+            when new.state = 'switched' and old.state = 'copying' then 4
+            when new.ended_at is not null then 7
+            when new.copied <> old.copied then 2 end;
+        begin
+          if step is not null then
+            perform pg_advisory_xact_lock_shared(46, step);
+          end if;
+          return null;
+        end $$""",
+        "create trigger zz_gate after insert or update on annals.project for each row execute function gate.of_project()",
+        "create trigger zz_gate after update on annals.move for each row execute function gate.of_move()"
+    };
+
+    @Override
+    public void close() throws IOException {
+        if (instances != null) {
+            instances.close();
+        }
+        for (Map<String, BreakablePath> own : paths) {
+            for (BreakablePath path : own.values()) {
+                path.close();
+            }
+        }
+        servers.values().forEach(TestServer::close);
+    }
+}

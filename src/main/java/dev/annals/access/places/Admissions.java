@@ -44,6 +44,8 @@ class Admissions {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final Duration START_LIMIT = Duration.ofSeconds(15);
     private static final Duration NOTED_EACH = Duration.ofMinutes(1);
+    /** A commit wakes the loops of all databases in its server. */
+    private static final Duration SAME_NOTED_EACH = Duration.ofHours(1);
 
     private final Databases databases;
     private final PeriodicTask looks =
@@ -72,9 +74,10 @@ class Admissions {
     /** @param noted null if nothing was noted */
     private record End(long head, int mark, @Nullable OffsetDateTime noted) {
 
-        boolean isOld() {
+        boolean isOld(Row now) {
+            boolean same = head == now.getLong("head") && mark == now.getInteger("mark");
             return noted == null
-                    || noted.isBefore(OffsetDateTime.now(noted.getOffset()).minus(NOTED_EACH));
+                    || noted.isBefore(OffsetDateTime.now(noted.getOffset()).minus(same ? SAME_NOTED_EACH : NOTED_EACH));
         }
     }
 
@@ -146,7 +149,9 @@ class Admissions {
             return Uni.createFrom().voidItem(); // a hot standby
         }
         if (!member.needsAdmission()) {
-            return noted != null && !noted.isOld() ? Uni.createFrom().voidItem() : note(member, databases.home());
+            return noted != null && !noted.isOld(member.row)
+                    ? Uni.createFrom().voidItem()
+                    : note(member, databases.home());
         }
         return claims(List.of(databases.home()))
                 .chain(claims -> admit(member, claims))
@@ -162,7 +167,7 @@ class Admissions {
                 return Uni.createFrom().voidItem();
             }
             List<State> old = members.stream()
-                    .filter(member -> home.needsAdmission() || member.home == null || member.home.isOld())
+                    .filter(member -> home.needsAdmission() || member.home == null || member.home.isOld(home.row))
                     .toList();
             if (old.isEmpty()) {
                 return Uni.createFrom().voidItem();

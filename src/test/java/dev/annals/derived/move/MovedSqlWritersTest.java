@@ -10,6 +10,7 @@ import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.kernel.database.PgBouncer;
+import java.io.BufferedReader;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -22,6 +23,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,6 +47,7 @@ class MovedSqlWritersTest {
     private final Queue<UUID> committed = new ConcurrentLinkedQueue<>();
     private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
     private final Queue<Long> waits = new ConcurrentLinkedQueue<>();
+    private final CountDownLatch triedAgain = new CountDownLatch(1);
     private UUID project;
     private volatile boolean written;
 
@@ -97,14 +100,46 @@ class MovedSqlWritersTest {
                 asked.toString());
         script.environment()
                 .putAll(Map.of(
+                        "PATIENCE", "1",
                         "PGUSER", owner.user(),
                         "PGPASSWORD", owner.password(),
                         "PGBOUNCER_INI", pooler.settings().toString(),
                         "PGBOUNCER_ADMIN",
                                 "host=127.0.0.1 port=" + pooler.url("", "", "").port()));
-        int exitCode = script.inheritIO().start().waitFor();
+        Process moving = script.redirectErrorStream(true).start();
+        try (BufferedReader lines = moving.inputReader()) {
+            lines.lines()
+                    .peek(System.out::println)
+                    .filter(line -> line.contains("tried again"))
+                    .forEach(line -> {
+                        triedAgain.countDown();
+                    });
+        }
         mover.join();
-        return exitCode;
+        return moving.waitFor();
+    }
+
+    /** Keeps a transaction open until the script has given up a pause because of it. */
+    private Thread holdOpen(DatabaseUrl pooler) throws InterruptedException {
+        CountDownLatch inserted = new CountDownLatch(1);
+        Thread holder = new Thread(() -> {
+            try (Connection connection = pooler.connect();
+                    Statement insert = connection.createStatement()) {
+                UUID id = UUID.randomUUID();
+                connection.setAutoCommit(false);
+                insert.execute("insert into annals.audit_record (project_id, id, action) values ('" + project + "', '"
+                        + id + "', 'held')");
+                inserted.countDown();
+                triedAgain.await();
+                connection.commit();
+                committed.add(id);
+            } catch (Exception e) {
+                failures.add(e);
+            }
+        });
+        holder.start();
+        inserted.await();
+        return holder;
     }
 
     /** {@code examples/pgbouncer/move} moves it. */
@@ -129,6 +164,7 @@ class MovedSqlWritersTest {
                 writers.add(new Thread(() -> write(pooler.url(writer, PASSWORD, "shop"))));
             }
             writers.forEach(Thread::start);
+            writers.add(holdOpen(pooler.url(writer, PASSWORD, "shop")));
             String at = HOME;
             for (int i = 0; i < MOVES && failures.isEmpty(); i++) {
                 String target = at.equals(HOME) ? "east" : HOME;

@@ -273,9 +273,6 @@ declare
 begin
   select * into project from annals.project as p where p.id = project_id;
   if project.placement = 'here' then
-    if project.name <> 'annals' and project.closed_at is null then
-      perform annals.refuse_unadmitted(project);
-    end if;
     return false;
   end if;
   if project.placement = 'arriving' and exists (
@@ -413,6 +410,8 @@ begin
     if annals.arrived_with_place(new.project_id, new.id) then
       return null;
     end if;
+    perform annals.refuse_unadmitted(p) from annals.project as p
+    where p.id = new.project_id and p.name <> 'annals' and p.closed_at is null;
     perform annals.refuse_sealed(new.project_id, project_name, to_jsonb(new) ->> 'action');
   end if;
   if seconds_ahead is not null then

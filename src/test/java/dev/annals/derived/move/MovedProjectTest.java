@@ -469,7 +469,7 @@ class MovedProjectTest {
         assertThat(east.number("select max(number) from annals.redaction where project_id = " + id))
                 .isEqualTo(3);
         assertThat(east.as(
-                        "annals_service",
+                        "annals_writer",
                         "insert into annals.audit_record (project_id, action) values (" + id + ", 'a')"))
                 .isEqualTo("55000");
         assertThat(east.texts("select annals.administration_differences()")).isEmpty();

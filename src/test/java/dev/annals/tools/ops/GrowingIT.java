@@ -163,6 +163,7 @@ class GrowingIT {
     void aTrialMovesIntoAPostgresOfItsOwn() throws Exception {
         startTrial();
         Reader large = reader("large");
+        json(admin, "POST", "/v1/projects/large/holds", "{\"reason\": \"A dispute\"}");
         Reader small = reader("small");
         try (InstalledPostgres server = InstalledPostgres.start(Files.createDirectory(folder.resolve("server")))) {
             SqlFixture onServer = SqlFixture.on(server.url("postgres"));

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -126,6 +127,32 @@ public final class PackagedService implements AutoCloseable {
     public AuditLogFixture.Project token(AuditLogFixture.Project project, String... scopes)
             throws IOException, InterruptedException {
         return process.newToken(adminToken, project.id(), scopes);
+    }
+
+    /** Copies the database of a directory, which does not run, without its keys. */
+    public static void copyDatabase(Path from, Path to) throws IOException, InterruptedException {
+        Files.createDirectories(to);
+        assertThat(new ProcessBuilder(
+                                "cp",
+                                "-a",
+                                from.resolve("postgresql").toString(),
+                                from.resolve("database-url").toString(),
+                                to.toString())
+                        .inheritIO()
+                        .start()
+                        .waitFor())
+                .isZero();
+    }
+
+    /** Copies a copy back, so that PostgreSQL begins a timeline. */
+    public static void restoreDatabase(Path copy, Path to) throws IOException, InterruptedException {
+        TestDatabase.sharePrograms(to);
+        copyDatabase(copy, to);
+        Files.createFile(to.resolve("postgresql/recovery.signal"));
+        Files.writeString(
+                to.resolve("postgresql/postgresql.auto.conf"),
+                "restore_command = 'false'\n",
+                StandardOpenOption.APPEND);
     }
 
     /** A command line of the client, with this service and its token in its environment. */

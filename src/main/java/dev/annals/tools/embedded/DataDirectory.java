@@ -230,7 +230,7 @@ final class DataDirectory implements AutoCloseable {
         if (!version.equals(Integer.toString(majorVersion))) {
             throw new EmbeddedDatabaseException("The database in " + cluster() + " was made by PostgreSQL " + version
                     + " and this release brings PostgreSQL " + majorVersion
-                    + ". Dump it with the release that made it and load it into a new ANNALS_DATA_DIR, or use"
+                    + ". Copy it with annals copy of the release that made it into a PostgreSQL of your own, or use"
                     + " pg_upgrade.");
         }
     }
@@ -316,7 +316,7 @@ final class DataDirectory implements AutoCloseable {
     void writeAccessRules() throws IOException {
         Files.writeString(cluster().resolve("pg_hba.conf"), """
                 # Written by Annals at every start: only from this machine, only with the password.
-                host all all 127.0.0.1/32 scram-sha-256
+                host all,replication all 127.0.0.1/32 scram-sha-256
                 """);
     }
 }

@@ -1,9 +1,13 @@
 package dev.annals.tools.embedded;
 
 import dev.annals.kernel.database.DatabaseUrl;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -40,10 +44,16 @@ public final class RunningDatabase implements AutoCloseable {
     private static RunningDatabase in(Path directory, Supplier<EmbeddedDatabase> start) {
         if (Files.exists(directory.resolve(DataDirectory.URL_FILE))) {
             DatabaseUrl url = DataDirectory.readUrl(directory);
-            try {
-                url.connect().close();
-                return new RunningDatabase(url, null);
-            } catch (SQLException notRunning) {
+            try (Connection connection = url.connect();
+                    Statement statement = connection.createStatement();
+                    ResultSet row = statement.executeQuery("show data_directory")) {
+                row.next();
+                // A copy of a directory has the URL of the database that it was copied from.
+                if (Path.of(row.getString("data_directory"))
+                        .equals(directory.toRealPath().resolve(DataDirectory.CLUSTER))) {
+                    return new RunningDatabase(url, null);
+                }
+            } catch (IOException | SQLException notRunning) {
                 // If a service runs but does not answer, the start below finds its lock and reports it.
             }
         }

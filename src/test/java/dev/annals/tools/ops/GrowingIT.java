@@ -6,10 +6,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture;
 import dev.annals.Await;
+import dev.annals.PackagedService;
 import dev.annals.ServiceProcess;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.TakesLong;
+import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.tools.embedded.InstalledPostgres;
 import dev.annals.tools.embedded.TestDatabase;
 import java.io.IOException;
@@ -18,9 +20,14 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.Statement;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The way of a trial to production, as docs/growing.md describes it. */
+/** The way of a trial to production, as docs/growing.md describes it, and backups of the database that it begins with. */
 @Slow
 @TakesLong
 @Timeout(600)
@@ -210,6 +217,53 @@ class GrowingIT {
                     .anyMatch(line -> line.contains("There is no database in"));
             stopService();
             service = null;
+        }
+    }
+
+    @Test
+    void aCopyOfTheStoppedDatabaseIsRestoredAndForksNoLog() throws Exception {
+        startTrial();
+        Reader reader = reader("copied");
+        stopService();
+        Path backup = folder.resolve("backup");
+        PackagedService.copyDatabase(data, backup);
+        assertThat(backup).isDirectoryNotContaining("glob:**key*");
+        start();
+        append(reader.token, 2);
+        Await.until("the records are in the log", () -> checkpoint(reader.token).contains("\n12\n"));
+        assertTakesBaseBackups();
+
+        Path restored = folder.resolve("restored");
+        PackagedService.restoreDatabase(backup, restored);
+        assertThat(command(0, Map.of("ANNALS_DATA_DIR", restored.toString()), "verify", "--project=copied"))
+                .as("not the database that runs")
+                .last()
+                .asString()
+                .startsWith("Sound: 10 records");
+        // The worst case: a key without what it has signed.
+        Files.copy(data.resolve("log-key"), restored.resolve("log-key"));
+        stopService();
+        settings.put("ANNALS_DATA_DIR", restored.toString());
+        start();
+        assertThat(checkpoint(reader.token)).contains("log-halted", "/00000001/", "this one is", "/00000002/");
+        assertThat(json(reader.token, "GET", LOGS + "?limit=100", "").path("results"))
+                .hasSize(10);
+        assertThat(send(reader.token, "POST", LOGS, "{\"action\": \"a\"}").statusCode())
+                .isEqualTo(201);
+    }
+
+    /** As pg_basebackup connects. */
+    private void assertTakesBaseBackups() throws Exception {
+        DatabaseUrl url =
+                DatabaseUrl.parse(Files.readString(data.resolve("database-url")).strip());
+        Properties properties = new Properties();
+        properties.putAll(Map.of(
+                "user", url.user(), "password", url.password(), "replication", "true", "preferQueryMode", "simple"));
+        properties.put("assumeMinServerVersion", "15");
+        try (Connection connection = DriverManager.getConnection(url.jdbcUrl(), properties);
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("IDENTIFY_SYSTEM")) {
+            assertThat(row.next()).isTrue();
         }
     }
 

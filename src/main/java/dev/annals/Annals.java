@@ -24,12 +24,10 @@ import dev.annals.tools.command.GivenText;
 import dev.annals.tools.embedded.EmbeddedDatabaseException;
 import dev.annals.tools.ops.Copy;
 import dev.annals.tools.ops.Doctor;
-import dev.annals.tools.ops.Dump;
 import dev.annals.tools.ops.LogCommand;
 import dev.annals.tools.ops.Migrate;
 import dev.annals.tools.ops.RebuildCommand;
 import dev.annals.tools.ops.Reconcile;
-import dev.annals.tools.ops.Restore;
 import dev.annals.tools.ops.RestoreArchive;
 import dev.annals.tools.ops.Verify;
 import io.quarkus.runtime.annotations.QuarkusMain;
@@ -125,8 +123,6 @@ public final class Annals {
             "copy",
             "verify",
             "doctor",
-            "dump",
-            "restore",
             "log",
             "rebuild",
             "reconcile",
@@ -255,8 +251,6 @@ public final class Annals {
             case "copy" -> Copy.class;
             case "verify" -> Verify.class;
             case "doctor" -> Doctor.class;
-            case "dump" -> Dump.class;
-            case "restore" -> Restore.class;
             case "log" -> LogCommand.class;
             case "rebuild" -> RebuildCommand.class;
             case "reconcile" -> Reconcile.class;

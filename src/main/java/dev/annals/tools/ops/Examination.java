@@ -413,7 +413,10 @@ final class Examination {
 
     private void backups() {
         if (own) {
-            warn("backups", "Nothing tells whether dumps are made.", "Run annals dump regularly.");
+            warn(
+                    "backups",
+                    "Nothing tells whether copies are made.",
+                    "Copy the data directory regularly: docs/operating.md#backups.");
         } else if (text("archive_mode").equals("off")) {
             warn(
                     "backups",

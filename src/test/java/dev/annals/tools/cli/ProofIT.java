@@ -590,8 +590,10 @@ class ProofIT {
         String id = json("?limit=1&cursor=99").get("results").get(0).get("id").textValue();
         Path kept = folder.resolve("checkpoint");
         Files.writeString(kept, get("/log/1/checkpoint"));
-        Path dump = folder.resolve("dump.tar.gz");
-        operate(directory.resolve("data"), "dump", dump.toString());
+        Path backup = folder.resolve("backup");
+        service.terminate();
+        PackagedService.copyDatabase(directory.resolve("data"), backup);
+        service.restart();
         append(301, 310);
         project = redacting;
         assertEnds(0, "Redacted", "redact", id, "--field=message", "--reason=A reason");
@@ -603,7 +605,8 @@ class ProofIT {
         Files.writeString(later, get("/log/1/checkpoint"));
 
         Path restored = folder.resolve("restored");
-        operate(restored, "restore", dump.toString());
+        PackagedService.restoreDatabase(backup, restored);
+        operate(restored, "verify");
         copyKey(restored);
         try (ServiceProcess copy = ServiceProcess.start(Map.of("ANNALS_DATA_DIR", restored.toString()))
                 .awaitListening()) {
@@ -658,7 +661,7 @@ class ProofIT {
         }
     }
 
-    /** The key, and beside it what it has signed, are not in a dump. */
+    /** The key, and beside it what it has signed, are not in a backup. */
     private static void copyKey(Path restored) throws IOException {
         Path data = directory.resolve("data");
         Files.copy(data.resolve("log-key"), restored.resolve("log-key"));

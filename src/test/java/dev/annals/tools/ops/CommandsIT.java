@@ -257,7 +257,7 @@ class CommandsIT {
                 .isEqualTo(
                         "There is no command vacuum; there are tail, search, append, export, archive, redact, erase, stream, alert,"
                                 + " link, whoami, project, token, grant, hold, action, database, serve, migrate, copy, verify, doctor,"
-                                + " dump, restore, log, rebuild, check, sequence-benchmark, help and generate-completion. Without one, the service runs.");
+                                + " log, rebuild, reconcile, check, sequence-benchmark, help and generate-completion. Without one, the service runs.");
         assertThat(run(0, owner, "--help")).contains("serve", "tail", "append", "export", "migrate", "verify");
         assertThat(run(0, owner, "help", "sequence-benchmark")).contains("--low-water-mark");
         assertThat(run(2, owner, "sequence-benchmark", "--threads=0"))

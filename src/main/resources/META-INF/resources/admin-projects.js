@@ -46,7 +46,7 @@ async function all({signal}) {
   ];
 }
 
-/** Where a project is, and where it is moving; nothing of a service with one database. */
+/** The database of a project, and the move that goes on; nothing of a service with one database. */
 async function place({id, database}, {signal}) {
   const {databases} = await askJson('v1/databases', {signal});
   if (databases.length === 1) {

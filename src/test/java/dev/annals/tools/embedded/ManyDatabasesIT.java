@@ -46,7 +46,7 @@ class ManyDatabasesIT {
     private static final int ROUNDS = 3;
     private static final int CLIENTS = 8;
     private static final int IDLE_SECONDS = 30;
-    private static final int MOST_IDLE_CONNECTIONS = 2;
+    private static final int MOST_IDLE_CONNECTIONS = 3;
     private static final double TICKS_PER_SECOND = 100;
 
     private static final String ADMIN = "administrator-of-many-databases";

@@ -31,7 +31,7 @@ final class ManyDatabases implements AutoCloseable {
     private static final int INSTANCES = 2;
 
     private final Map<String, TestServer> servers = new LinkedHashMap<>();
-    /** Of each instance. */
+    /** One map for each instance, by the names of databases. */
     private final List<Map<String, BreakablePath>> paths = new ArrayList<>();
 
     private final List<Map<String, String>> settings = new ArrayList<>();

@@ -301,7 +301,7 @@ class MovedProjectIT {
                 pauses.get(pauses.size() - 1).toMillis());
     }
 
-    /** Of the short form. */
+    /** The fault of a move of the short form. */
     private static Fault usual(int number) {
         return switch (number) {
             case 2 -> Fault.KILLED_MOVER;

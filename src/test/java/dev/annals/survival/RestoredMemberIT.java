@@ -175,7 +175,7 @@ class RestoredMemberIT {
                 .anyMatch(line -> line.equals("  → east: leave it to west"))
                 .anyMatch(line -> line.equals("  → west: open it, with 3 records; its log halts"))
                 .last()
-                .isEqualTo("2 projects: all databases agree.");
+                .isEqualTo("3 projects: all databases agree.");
 
         append(came, 1);
         assertThat(page(came).get("results")).hasSize(4);

@@ -37,18 +37,18 @@ begin
 end $$;
 
 -- Whether a token is of a viewer link. A link reaches public addresses alone, and knows only the streams that links made. A member has no
--- tokens: there, each may be a link's.
-create or replace function annals.is_link(token_id uuid) returns boolean
+-- tokens: there the service says it, and without its word each token may be a link's.
+create or replace function annals.is_link(token_id uuid, by_link boolean) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp
 as $$
   select case
-    when annals.is_member() then token_id is not null and not annals.is_identity_id(token_id)
+    when annals.is_member() then coalesce(by_link, token_id is not null and not annals.is_identity_id(token_id))
     else exists (select from annals.access_token as token where token.id = token_id and 'deliver' = any (token.scopes))
   end
 $$;
 
 -- Every change of an existing stream calls this first.
-create or replace function annals.lock_stream(project_id uuid, name text, actor_token uuid) returns annals.stream
+create or replace function annals.lock_stream(project_id uuid, name text, actor_token uuid, by_link boolean) returns annals.stream
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -57,7 +57,7 @@ declare
 begin
   perform annals.require_streaming(project_id, actor_token, true);
   select * into known from annals.stream as s where s.project_id = project_id and s.name = name for update;
-  if not found or not known.only_public and annals.is_link(actor_token) then
+  if not found or not known.only_public and annals.is_link(actor_token, by_link) then
     raise no_data_found using
       message = format('project %s has no stream %s', project_id, name),
       constraint = 'stream_known', schema = 'annals', table = 'stream';
@@ -69,14 +69,14 @@ end $$;
 create or replace function annals.set_stream(
   project_id uuid, id uuid, name text, sink_type text, url text, secret bytea, format text, filter jsonb, on_refusal text,
   max_refusals integer, all_projects boolean, archive boolean, cursor text, most integer, actor_token uuid default null,
-  address inet default inet_client_addr()) returns void
+  address inet default inet_client_addr(), by_link boolean default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
   old_row annals.stream;
   new_row annals.stream;
-  only_public boolean := annals.is_link(actor_token);
+  only_public boolean := annals.is_link(actor_token, by_link);
 begin
   perform annals.require_streaming(project_id, actor_token, true);
   if all_projects then
@@ -138,7 +138,8 @@ end $$;
 
 -- From its commit on no delivery begins; one in progress may end.
 create or replace function annals.pause_stream(
-  project_id uuid, name text, actor_token uuid default null, address inet default inet_client_addr()) returns void
+  project_id uuid, name text, actor_token uuid default null, address inet default inet_client_addr(), by_link boolean default null)
+  returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -146,7 +147,7 @@ declare
   old_row annals.stream;
   new_row annals.stream;
 begin
-  old_row := annals.lock_stream(project_id, name, actor_token);
+  old_row := annals.lock_stream(project_id, name, actor_token, by_link);
   if old_row.paused_at is not null then
     return;
   end if;
@@ -156,7 +157,8 @@ end $$;
 
 -- Ends a pause or a stop, and tries again at once.
 create or replace function annals.resume_stream(
-  project_id uuid, name text, actor_token uuid default null, address inet default inet_client_addr()) returns void
+  project_id uuid, name text, actor_token uuid default null, address inet default inet_client_addr(), by_link boolean default null)
+  returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -164,7 +166,7 @@ declare
   old_row annals.stream;
   new_row annals.stream;
 begin
-  old_row := annals.lock_stream(project_id, name, actor_token);
+  old_row := annals.lock_stream(project_id, name, actor_token, by_link);
   update annals.stream_progress as p set failures = 0, refusals = 0, retry_at = '-infinity'
   where p.stream_id = old_row.id;
   delete from annals.stream_death as d where d.stream_id = old_row.id;
@@ -179,8 +181,8 @@ end $$;
 -- Moves the stream to another place of the feed. A delivery in progress is no longer acknowledged, so it cannot move the cursor.
 -- feed: the project of the feed; null for all that the stream follows.
 create or replace function annals.rewind_stream(
-  project_id uuid, name text, feed uuid, cursor text, actor_token uuid default null, address inet default inet_client_addr())
-  returns void
+  project_id uuid, name text, feed uuid, cursor text, actor_token uuid default null, address inet default inet_client_addr(),
+  by_link boolean default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -188,7 +190,7 @@ declare
   old_row annals.stream;
   new_row annals.stream;
 begin
-  old_row := annals.lock_stream(project_id, name, actor_token);
+  old_row := annals.lock_stream(project_id, name, actor_token, by_link);
   update annals.stream_progress as p
   set cursor = cursor, rewinds = p.rewinds + 1, epoch = p.epoch + 1, leased_by = null, leased_until = null, failures = 0,
     refusals = 0, retry_at = '-infinity'
@@ -207,14 +209,15 @@ end $$;
 
 -- Deletes a stream with its progress and its dead letters. The name is free again.
 create or replace function annals.delete_stream(
-  project_id uuid, name text, actor_token uuid default null, address inet default inet_client_addr()) returns void
+  project_id uuid, name text, actor_token uuid default null, address inet default inet_client_addr(), by_link boolean default null)
+  returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
   old_row annals.stream;
 begin
-  old_row := annals.lock_stream(project_id, name, actor_token);
+  old_row := annals.lock_stream(project_id, name, actor_token, by_link);
   delete from annals.stream as s where s.id = old_row.id;
   perform annals.record_change('annals.stream.delete', old_row, null, actor_token, address);
 end $$;

@@ -33,14 +33,16 @@ as $$
     (43, 'restored_archive', 'stays', null)
 $$;
 
--- The condition by which a table's rows belong to the project $1. Streams of all projects belong to the database.
-create or replace function annals.of_project(table_name text) returns text
+-- The condition by which a table's rows belong to a project. Streams of all projects belong to the database.
+create or replace function annals.of_project(table_name text, project_id text default '$1') returns text
 language sql immutable
-return case
-  when table_name = 'sequence_series' then 'sequence_id in (select id from annals.sequence where project_id = $1)'
-  when table_name in ('stream_progress', 'stream_dead_letter')
-    then 'project_id = $1 and stream_id in (select id from annals.stream where project_id = $1)'
-  else 'project_id = $1' end;
+return replace(
+  case
+    when table_name = 'sequence_series' then 'sequence_id in (select id from annals.sequence where project_id = :id)'
+    when table_name in ('stream_progress', 'stream_dead_letter')
+      then 'project_id = :id and stream_id in (select id from annals.stream where project_id = :id)'
+    else 'project_id = :id' end,
+  ':id', project_id);
 
 -- Refuses changes of what a project has in a database that does not have the project. The seal locks all rows, so that a change either is
 -- copied or sees the seal; and it waits for inserts, which lock the project. A transaction with an old snapshot sees the seal only by a lock.

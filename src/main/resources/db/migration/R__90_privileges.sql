@@ -86,9 +86,9 @@ grant select, update (cursor, rewinds, archived_through, epoch, leased_by, lease
 grant select, insert on annals.stream_dead_letter to annals_service;
 grant select, delete on annals.stream_death to annals_service;
 grant execute on function
-  annals.set_stream(uuid, uuid, text, text, text, bytea, text, jsonb, text, integer, boolean, boolean, text, integer, uuid, inet),
-  annals.pause_stream(uuid, text, uuid, inet), annals.resume_stream(uuid, text, uuid, inet),
-  annals.rewind_stream(uuid, text, uuid, text, uuid, inet), annals.delete_stream(uuid, text, uuid, inet),
+  annals.set_stream(uuid, uuid, text, text, text, bytea, text, jsonb, text, integer, boolean, boolean, text, integer, uuid, inet, boolean),
+  annals.pause_stream(uuid, text, uuid, inet, boolean), annals.resume_stream(uuid, text, uuid, inet, boolean),
+  annals.rewind_stream(uuid, text, uuid, text, uuid, inet, boolean), annals.delete_stream(uuid, text, uuid, inet, boolean),
   annals.stop_stream(uuid, uuid, bigint, text), annals.note_stream_deaths(uuid, integer) to annals_service;
 
 -- Alerts change by functions; the service updates the turn and the failures.

@@ -3,5 +3,6 @@
 -- :project_id   uuid
 -- :name         text
 -- :actor_token  uuid
--- :address      text  of the caller
-select annals.resume_stream(:project_id, :name, :actor_token, (:address::text)::inet)
+-- :address      text     of the caller
+-- :by_link      boolean  whether the caller is a viewer link
+select annals.resume_stream(:project_id, :name, :actor_token, (:address::text)::inet, :by_link)

@@ -16,5 +16,6 @@
 -- :most          integer  the most streams of the project
 -- :actor_token   uuid
 -- :address       text     of the caller
+-- :by_link       boolean  whether the caller is a viewer link
 select annals.set_stream(:project_id, :id, :name, :sink_type, :url, :secret, :format, (:filter::text)::jsonb, :on_refusal,
-  :max_refusals, :all_projects, :archive, :cursor, :most, :actor_token, (:address::text)::inet)
+  :max_refusals, :all_projects, :archive, :cursor, :most, :actor_token, (:address::text)::inet, :by_link)

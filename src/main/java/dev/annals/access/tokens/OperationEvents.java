@@ -60,7 +60,7 @@ public class OperationEvents {
                     json.writeStringField("to", failures.to().toString());
                     json.writeEndObject();
                 },
-                new Actor(null, failures.address()));
+                new Actor(null, failures.address(), false));
     }
 
     public Uni<Void> unsound(String subjectType, String subjectId, JsonBody.Content details) {

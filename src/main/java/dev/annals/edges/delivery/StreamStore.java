@@ -334,7 +334,9 @@ class StreamStore {
     }
 
     private Uni<RowSet<Row>> change(UUID projectId, Binds command, Actor actor) {
-        command.bind("actor_token", actor.token()).bind("address", actor.address());
+        command.bind("actor_token", actor.token())
+                .bind("address", actor.address())
+                .bind("by_link", actor.isLink());
         return places.on(projectId, database -> changes.of(database).run(() -> command.execute(database.pool())))
                 .onFailure(PgException.class)
                 .transform(StreamStore::explained);

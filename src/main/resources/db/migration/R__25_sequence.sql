@@ -25,9 +25,23 @@ begin
     -- A sequence may have 1 as its only value; PostgreSQL wants a maximum above the minimum.
     execute format('create sequence %s as bigint minvalue %s maxvalue %s start with %s cache %s',
       annals.native_sequence_name(new.id), least(1, new.max_value - 1), new.max_value, new.start, new.batch_size);
-    execute format('grant usage on sequence %s to annals_service', annals.native_sequence_name(new.id));
   end if;
   return null;
+end $$;
+
+-- Draws values. The project is looked at after them: a draw that has waited for the seal would otherwise go on behind it.
+create or replace function annals.draw_native(id uuid, count integer) returns setof bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project annals.project;
+begin
+  return query select nextval(annals.native_sequence_name(id)::regclass) from generate_series(1, count);
+  select p.* into project from annals.sequence as s join annals.project as p on p.id = s.project_id where s.id = id;
+  if project.placement <> 'here' then
+    perform annals.refuse_elsewhere(project);
+  end if;
 end $$;
 
 -- Makes the session the owner of a series: the lowest one without an owner, or a new one of 1,000,000 values. Null if the sequence is

@@ -110,7 +110,7 @@ grant execute on function annals.set_view(uuid, uuid, text, jsonb, text, jsonb, 
 -- Sequences. Their rows stay.
 grant select, insert, update (next_value, reserved_from, deleted_at) on annals.sequence to annals_service;
 grant select, insert, update, delete on annals.sequence_series to annals_service;
-grant execute on function annals.native_sequence_name(uuid), annals.claim_series(uuid) to annals_service;
+grant execute on function annals.native_sequence_name(uuid), annals.draw_native(uuid, integer), annals.claim_series(uuid) to annals_service;
 
 -- For tables of the caller's own.
 grant execute on function annals.max_plus_one(regclass, name), annals.attach_commit_order(regclass, name, name),

@@ -4,5 +4,4 @@
 -- :count  integer
 --
 -- As many rows as :count says, in the order drawn: value bigint.
-select nextval(annals.native_sequence_name(:id)::regclass) as value
-from generate_series(1, :count)
+select value from annals.draw_native(:id, :count) as value

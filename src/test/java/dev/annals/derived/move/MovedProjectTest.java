@@ -516,6 +516,34 @@ class MovedProjectTest {
     }
 
     @Test
+    void aDrawThatWaitsForTheSealDrawsNothing() throws Exception {
+        fill();
+        UUID move = start("east");
+        assertThatThrownBy(() -> databases.mover(move, killedAt(Step.COPYING)).run())
+                .isInstanceOf(KilledException.class);
+        try (Connection sealing = home.connect()) {
+            SqlFixture.execute(sealing, "select annals.seal_project('" + project + "', 'east', 1)");
+            CompletableFuture<String> drawn = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return home.as(
+                            "annals_service",
+                            "select annals.draw_native(id, 1) from annals.sequence where name = 'native'");
+                } catch (SQLException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            Await.until(
+                    "the draw waits",
+                    () -> home.number("select count(*) from pg_stat_activity where datname = current_database()"
+                                    + " and wait_event_type = 'Lock'")
+                            == 1);
+            sealing.commit();
+            assertThat(drawn.get()).as("the target may have the value too").isEqualTo("AN307");
+        }
+        databases.finish(move);
+    }
+
+    @Test
     void aTransactionWithAnOldSnapshotSeesTheSeal() throws Exception {
         home.run(NUMBERS.formatted(project));
         UUID move = start("east");

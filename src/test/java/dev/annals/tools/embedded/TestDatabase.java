@@ -144,6 +144,10 @@ public final class TestDatabase implements QuarkusTestResourceLifecycleManager {
         try {
             Files.createDirectories(BINARIES);
             Path directory = newDirectory();
+            try (EmbeddedDatabase initial = EmbeddedDatabase.start(directory, BINARIES, Set.of())) {
+                // Tests with several instances and databases run beside each other.
+                execute(initial.url(), "alter system set max_connections = 400");
+            }
             EmbeddedDatabase database = EmbeddedDatabase.start(directory, BINARIES, Set.of());
             atExit(() -> {
                 database.close();

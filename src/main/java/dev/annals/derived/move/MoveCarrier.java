@@ -174,7 +174,7 @@ class MoveCarrier {
                 .with(leased -> each.renewed = began, failure -> {
                     if (failure instanceof PgException error
                             && ProjectMove.CARRIED_ELSEWHERE.equals(error.getSqlState())) {
-                        LOG.warnf("The move %s stops here: another instance carries it", each.id);
+                        LOG.infof("The move %s stops here: another instance carries it", each.id);
                         each.move.abort();
                     }
                 });

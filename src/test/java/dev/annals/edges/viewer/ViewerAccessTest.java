@@ -127,6 +127,7 @@ class ViewerAccessTest extends BrowserTest {
             assertThat(page.locator("#newest")).hasText("2 new records");
             checkAccess(page);
             page.locator("#newest").click();
+            assertThat(rows(page)).hasCount(5);
             page.locator("#live").click();
 
             page.locator("#values").click();

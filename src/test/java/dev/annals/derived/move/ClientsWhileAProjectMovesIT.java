@@ -51,7 +51,8 @@ class ClientsWhileAProjectMovesIT {
             Map.of(HOME, SqlFixture.ofTheSchemaAlone(), "east", SqlFixture.on(TestDatabase.createDatabase())));
     private final HttpClient http = HttpClient.newHttpClient();
     private final Queue<UUID> stored = new ConcurrentLinkedQueue<>();
-    private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
+    private final Workers workers = new Workers();
+    private final Queue<Throwable> failures = workers.failures;
     private ServiceProcess service;
     private ServiceProcess other;
     private UUID project;
@@ -129,25 +130,9 @@ class ClientsWhileAProjectMovesIT {
         return JSON.readTree(done(200, "GET", pathAndQuery, ""));
     }
 
-    private interface Work {
-        void run() throws Exception;
-    }
-
-    private Thread start(Work work) {
-        Thread thread = new Thread(() -> {
-            try {
-                work.run();
-            } catch (Throwable e) {
-                failures.add(e);
-            }
-        });
-        thread.start();
-        return thread;
-    }
-
     /** With pauses, so that the feed does not grow faster than moves end. */
-    private Thread repeat(int pauseMillis, Work work) {
-        return start(() -> {
+    private Thread repeat(int pauseMillis, Workers.Work work) {
+        return workers.start(() -> {
             while (!written && failures.isEmpty()) {
                 work.run();
                 Thread.sleep(pauseMillis);
@@ -258,9 +243,9 @@ class ClientsWhileAProjectMovesIT {
                 repeat(20, () -> get(LOGS + "?q=action:a&order=desc&limit=50")));
         List<List<UUID>> readers = new ArrayList<>(List.of(List.of(), List.of(), List.of()));
         List<Thread> reading = List.of(
-                start(() -> readers.set(0, follow(""))),
-                start(() -> readers.set(1, follow("&wait=1"))),
-                start(() -> readers.set(2, listen())));
+                workers.start(() -> readers.set(0, follow(""))),
+                workers.start(() -> readers.set(1, follow("&wait=1"))),
+                workers.start(() -> readers.set(2, listen())));
 
         for (int moves = 0; moves < MOVES && failures.isEmpty(); moves++) {
             int before = stored.size();

@@ -42,28 +42,13 @@ class MovedWhileWrittenTest {
 
     private final MovedDatabases databases = new MovedDatabases();
     private final Queue<UUID> committed = new ConcurrentLinkedQueue<>();
-    private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
+    private final Workers workers = new Workers();
+    private final Queue<Throwable> failures = workers.failures;
     private final Random random = new Random(46);
     private UUID project;
     private volatile boolean written;
     /** Nothing is written any more. */
     private volatile boolean complete;
-
-    private interface Work {
-        void run() throws Exception;
-    }
-
-    private Thread start(Work work) {
-        Thread thread = new Thread(() -> {
-            try {
-                work.run();
-            } catch (Throwable e) {
-                failures.add(e);
-            }
-        });
-        thread.start();
-        return thread;
-    }
 
     /** Goes where the last error or page pointed. */
     private final class Client implements AutoCloseable {
@@ -251,11 +236,12 @@ class MovedWhileWrittenTest {
                                 + " next_value) values (gen_random_uuid(), '" + project
                                 + "', 'numbers', 'SYNCHRONOUS', 1, 100000000, 1, 0, 1)");
         List<Thread> writers = List.of(
-                start(() -> write(1, "null", false)),
-                start(() -> write(2, "'numbers'", false)),
-                start(() -> write(300, "null", true)));
+                workers.start(() -> write(1, "null", false)),
+                workers.start(() -> write(2, "'numbers'", false)),
+                workers.start(() -> write(300, "null", true)));
         List<List<UUID>> readers = new ArrayList<>(List.of(List.of(), List.of()));
-        List<Thread> reading = List.of(start(() -> readers.set(0, read())), start(() -> readers.set(1, read())));
+        List<Thread> reading =
+                List.of(workers.start(() -> readers.set(0, read())), workers.start(() -> readers.set(1, read())));
 
         List<String> names = List.of(HOME, "east", "west");
         List<Long> pauses = new ArrayList<>();

@@ -142,9 +142,6 @@ class MovesIT {
                 .anyMatch(line -> line.startsWith("annals_moves_pause_seconds_count") && line.endsWith(" 1.0"))
                 .anyMatch(line -> line.startsWith("annals_moves_running "))
                 .anyMatch(line -> line.startsWith("annals_moves{database=\"main\",state=\"copying\"}"));
-        System.out.println(metrics.lines()
-                .filter(line -> line.startsWith("annals_moves_pause_seconds_sum"))
-                .toList());
         JsonNode moved = newest();
         assertThat(moved.get("id")).isEqualTo(started.get("id"));
         assertThat(moved.get("copied").asLong()).isEqualTo(1);
@@ -157,10 +154,8 @@ class MovesIT {
                 .containsExactly("annals.move.start", "annals.move.switch", "annals.move.end");
 
         assertThat(move("main", 409).get("detail").asText()).contains("keeps a copy", "remove_left('" + project);
-        while (home.number("select annals.remove_left('" + project + "', 1)") > 0) {
-            home.run("select annals.remove_left('" + project + "', 1)");
-        }
-        home.run("select annals.remove_left('" + project + "', 1)");
+        new MovedDatabases(Map.of(MovedDatabases.HOME, home, "east", east))
+                .removeCopy(UUID.fromString(project), MovedDatabases.HOME);
         move("main", 202);
         awaitState("moved");
         append("third");

@@ -250,7 +250,10 @@ class MoveCarrier {
             if (tries == 0) {
                 LOG.warnf(
                         "The move %s of project %s to %s waits, and goes on by itself: %s",
-                        id, projectId, target, failure);
+                        id,
+                        projectId,
+                        target,
+                        failure instanceof SQLException error ? ProjectMove.reason(error) : failure);
             }
             Duration pause = DatabaseFailure.backOff(FIRST_BACK_OFF, LONGEST_BACK_OFF, tries);
             backOffs.put(id, new BackOff(tries + 1, System.nanoTime() + pause.toNanos()));

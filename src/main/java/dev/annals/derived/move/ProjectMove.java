@@ -8,6 +8,8 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
 
 /**
  * Carries one move to its end, from any state on. Blocks: do not call it on an event loop.
@@ -181,12 +183,22 @@ public final class ProjectMove {
         return failure instanceof SQLException error && CARRIED_ELSEWHERE.equals(error.getSQLState());
     }
 
+    /** Without PostgreSQL's details, which have values of records. */
+    static @Nullable String reason(SQLException failure) {
+        ServerErrorMessage error = failure instanceof PSQLException refused ? refused.getServerErrorMessage() : null;
+        if (error == null) {
+            return failure.getMessage();
+        }
+        String hint = error.getHint();
+        return error.getSeverity() + ": " + error.getMessage() + (hint == null ? "" : ". " + hint);
+    }
+
     private void note(Connection atHome, SQLException failure) {
         if (aborted || Thread.currentThread().isInterrupted() || isCarriedElsewhere(failure)) {
             return;
         }
         try {
-            Jdbc.run(NOTE_MOVE.bind("id", id).bind("copied", null).bind("error", failure.getMessage()), atHome);
+            Jdbc.run(NOTE_MOVE.bind("id", id).bind("copied", null).bind("error", reason(failure)), atHome);
         } catch (SQLException e) {
             failure.addSuppressed(e);
         }

@@ -297,6 +297,17 @@ class MovedProjectTest {
     }
 
     @Test
+    void theErrorOfAMoveHasNoValuesOfRecords() throws Exception {
+        home.insertAsWriter(project, "'a', 'confidential'", 1);
+        databases.of("east").run("alter table annals.audit_record add constraint refused check (message is null)");
+        UUID move = start("east");
+        assertThatThrownBy(() -> databases.finish(move)).hasMessageContaining("confidential");
+        assertThat(home.text("select last_error from annals.move where id = '" + move + "'"))
+                .contains("violates check constraint")
+                .doesNotContain("confidential");
+    }
+
+    @Test
     void anOldMoverSealsAndBringsNothing() throws Exception {
         home.insertAsWriter(project, "'a', 'm'", 30);
         UUID move = start("east");

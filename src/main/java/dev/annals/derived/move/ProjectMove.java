@@ -299,8 +299,9 @@ public final class ProjectMove {
         copy.requireEqual(end);
         progress.reached(Step.COPIED, copied);
         noteEnd(source, move.source().equals(home) ? target : atHome);
-        switchTo(atHome, end);
-        progress.reached(Step.SWITCHED, copied);
+        if (switchTo(atHome, end)) {
+            progress.reached(Step.SWITCHED, copied);
+        }
     }
 
     /** Null if the move was cancelled meanwhile. */
@@ -344,15 +345,17 @@ public final class ProjectMove {
         }
     }
 
-    private void switchTo(Connection atHome, ProjectCopy.End end) throws SQLException {
-        Jdbc.run(
+    /** False if the move was cancelled meanwhile. */
+    private boolean switchTo(Connection atHome, ProjectCopy.End end) throws SQLException {
+        return Jdbc.one(
                 SWITCH_MOVE
                         .bind("id", id)
                         .bind("home", home)
                         .bind("head", end.head())
                         .bind("log_size", end.logSize())
                         .bind("log_root", end.logRoot()),
-                atHome);
+                atHome,
+                row -> row.getBoolean("switched"));
     }
 
     private void finish(Connection atHome, Move move) throws SQLException {

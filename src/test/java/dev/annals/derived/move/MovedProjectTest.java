@@ -270,8 +270,10 @@ class MovedProjectTest {
         List<String> before = rows(HOME);
         UUID move = start("east");
         boolean[] cancelled = {false};
+        List<Step> steps = new ArrayList<>();
         databases
                 .mover(move, (reached, at) -> {
+                    steps.add(reached);
                     if (reached == step) {
                         try {
                             cancelled[0] = databases.cancel(move);
@@ -282,6 +284,7 @@ class MovedProjectTest {
                 })
                 .run();
         assertThat(cancelled[0]).isEqualTo(step != Step.SWITCHED);
+        assertThat(steps.contains(Step.SWITCHED)).isNotEqualTo(cancelled[0]);
         assertThat(databases.state(move)).isEqualTo(cancelled[0] ? "cancelled" : "done");
         assertThat(placement(HOME)).isEqualTo(cancelled[0] ? "here -" : "gone east");
         assertThat(rows(HOME)).containsExactlyElementsOf(before);

@@ -115,7 +115,7 @@ class MoveCarrier {
         }
     }
 
-    /** Carries a move at once, or tells its mover, if it is here. */
+    /** Carries a move at once, unless this instance carries it, or {@link #MOST} others: a search finds it later. */
     void wake(UUID id, UUID projectId, String target) {
         backOffs.remove(id);
         if (!databases.members().isEmpty()) {

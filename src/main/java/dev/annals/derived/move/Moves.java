@@ -147,12 +147,13 @@ class Moves {
     /** The databases refuse it, too, but only once the move goes on. */
     private static Uni<Void> requireMovable(Project project, Database source, Database target) {
         if (source == target) {
-            return Uni.createFrom().failure(isThere(target));
+            throw isThere(target);
         }
         if (source.pinned() || target.pinned()) {
-            throw refused("The database " + (source.pinned() ? source : target)
+            Database pinned = source.pinned() ? source : target;
+            throw refused("The database " + pinned
                     + " is pinned: its projects stay, and others stay away. See its setting "
-                    + NamedDatabase.variables((source.pinned() ? source : target).name()) + "PINNED.");
+                    + NamedDatabase.variables(pinned.name()) + "PINNED.");
         }
         return obstacles(project, source)
                 .invoke(row -> {

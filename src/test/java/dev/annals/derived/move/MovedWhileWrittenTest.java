@@ -99,7 +99,7 @@ class MovedWhileWrittenTest {
                     assertThat(failures).isEmpty();
                 }
                 committed.addAll(ids);
-                // So that the feed does not grow faster than moves end.
+                // The feed must not grow faster than moves end.
                 Thread.sleep(5L + records / 2);
             }
         }

@@ -12,6 +12,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -135,6 +136,24 @@ final class Placements implements AutoCloseable {
     public void close() throws SQLException {
         for (Connection connection : connections.values()) {
             connection.close();
+        }
+    }
+
+    /**
+     * Requires that each URL leads to the database of its name.
+     *
+     * @throws IllegalArgumentException if one does not, so that a project would be counted twice, or in a wrong database
+     */
+    void requireNames() throws SQLException {
+        for (String name : names()) {
+            each(IDENTIFY_DATABASE.binds(), of(name), row -> {
+                String found = row.getString("name");
+                if (!Objects.equals(found, name.equals(home()) ? null : name)) {
+                    throw new IllegalArgumentException("The URL of " + name + " leads to "
+                            + (found == null ? "a database that is no member" : "the database " + found)
+                            + ". Correct it; if the database is new, run annals migrate.");
+                }
+            });
         }
     }
 

@@ -61,6 +61,7 @@ public final class Reconcile implements Callable<Integer> {
      */
     int run(Map<String, DatabaseUrl> databases, PrintWriter out, Progress progress) throws SQLException {
         try (Placements placements = Placements.open(databases)) {
+            placements.requireNames();
             Outcome outcome = round(placements, out, progress, true);
             for (int round = 1; round < ROUNDS && outcome.changes > 0 && !dryRun; round++) {
                 outcome = round(placements, out, progress, false);

@@ -35,6 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A database is restored to before, during or after a move. No two databases accept records of the project, no reader skips a record
@@ -153,19 +154,18 @@ class ReconcileTest {
 
     /** As an instance does it that notices the restore. */
     private void admit(String restored) throws SQLException {
-        StringBuilder claims = new StringBuilder();
+        List<String> claims = new ArrayList<>();
         for (String other : restored.equals(HOME) ? NAMES.subList(1, 3) : List.of(HOME)) {
             try (Connection connection = databases.of(other).database().connect();
                     PreparedStatement select = READ_CLAIMS.bind("own", other).prepare(connection);
                     ResultSet row = select.executeQuery()) {
                 row.next();
-                String array = row.getString("claims");
-                claims.append(claims.isEmpty() || array.equals("[]") ? "" : ",").append(array, 1, array.length() - 1);
+                claims.add(row.getString("claims"));
             }
         }
         try (Connection connection = databases.of(restored).database().connect();
                 PreparedStatement admit = ADMIT.bind("own", restored)
-                        .bind("claims", "[" + claims + "]")
+                        .bind("claims", "[" + String.join(",", claims) + "]")
                         .bind("set_back", false)
                         .prepare(connection)) {
             admit.execute();
@@ -393,6 +393,24 @@ class ReconcileTest {
         assertThat(reconcile()).contains("→ main: add it, in east", "all databases agree.");
         assertThat(databases.of(HOME).text("select moved_to from annals.project where name = 'made'"))
                 .isEqualTo("east");
+    }
+
+    /** The names of the databases to which the URLs of home, east and west lead. */
+    @ParameterizedTest
+    @ValueSource(strings = {"main,west,east", "main,east,east", "main,main,west", "east,main,west", "main,other,west"})
+    void aUrlThatLeadsElsewhereChangesNothing(String elsewhere) throws Exception {
+        Map<String, DatabaseUrl> known = urls();
+        known.put("other", TEMPLATES.get(HOME));
+        Map<String, DatabaseUrl> wrong = new LinkedHashMap<>();
+        String[] names = elsewhere.split(",");
+        for (int i = 0; i < names.length; i++) {
+            wrong.put(NAMES.get(i), known.get(names[i]));
+        }
+        PrintWriter printed = new PrintWriter(new StringWriter());
+        assertThatThrownBy(() -> new Reconcile().run(wrong, printed, Progress.none()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("leads to");
+        assertThat(reconcile()).isEqualTo("1 projects: all databases agree.\n");
     }
 
     @Test

@@ -39,6 +39,8 @@ class MovedSqlWritersTest {
     private static final int MOVES = Boolean.getBoolean("tests.long") ? 20 : 4;
     private static final int WRITERS = 4;
     private static final String PASSWORD = "of-a-writer";
+    /** PgBouncer's commands take it in quotes alone. */
+    private static final String ALIAS = "the-shop";
 
     @TempDir
     Path directory;
@@ -92,7 +94,7 @@ class MovedSqlWritersTest {
         mover.start();
         ProcessBuilder script = new ProcessBuilder(
                 "examples/pgbouncer/move",
-                "shop",
+                ALIAS,
                 project.toString(),
                 address(databases.of(from).database()),
                 address(databases.of(target).database()),
@@ -156,15 +158,15 @@ class MovedSqlWritersTest {
                         "select annals.grant_writer('" + writer + "', '" + project + "')");
         try (PgBouncer pooler = PgBouncer.start(
                 directory,
-                "shop = " + address(owner),
+                ALIAS + " = " + address(owner),
                 "transaction",
                 Map.of(owner.user(), owner.password(), writer, PASSWORD))) {
             List<Thread> writers = new ArrayList<>();
             for (int i = 0; i < WRITERS; i++) {
-                writers.add(new Thread(() -> write(pooler.url(writer, PASSWORD, "shop"))));
+                writers.add(new Thread(() -> write(pooler.url(writer, PASSWORD, ALIAS))));
             }
             writers.forEach(Thread::start);
-            writers.add(holdOpen(pooler.url(writer, PASSWORD, "shop")));
+            writers.add(holdOpen(pooler.url(writer, PASSWORD, ALIAS)));
             String at = HOME;
             for (int i = 0; i < MOVES && failures.isEmpty(); i++) {
                 String target = at.equals(HOME) ? "east" : HOME;

@@ -15,7 +15,6 @@ import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.time.OffsetDateTime;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -197,24 +196,13 @@ class Admissions {
 
     private static Uni<Void> admit(State restored, List<String> claims) {
         return ADMIT.bind("own", restored.database.name())
-                .bind("claims", "[" + join(claims) + "]")
+                .bind("claims", "[" + String.join(",", claims) + "]")
                 .bind("set_back", restored.setBack())
                 .execute(restored.database.pool())
                 .invoke(rows -> report(restored, rows.iterator().next().getArrayOfUUIDs("suspended")))
                 .onFailure(DatabaseFailure::onlyReads)
                 .recoverWithNull()
                 .replaceWithVoid();
-    }
-
-    private static String join(List<String> arrays) {
-        List<String> elements = new ArrayList<>();
-        for (String array : arrays) {
-            String inner = array.substring(1, array.length() - 1);
-            if (!inner.isBlank()) {
-                elements.add(inner);
-            }
-        }
-        return String.join(",", elements);
     }
 
     private static void report(State restored, UUID[] suspended) {

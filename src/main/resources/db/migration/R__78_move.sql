@@ -749,8 +749,9 @@ begin
   return exists (select from annals.move as m where m.id = id and m.state in ('switched', 'done'));
 end $$;
 
-create or replace function annals.end_move(id uuid) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+-- Ends a move in one of these states.
+create or replace function annals.end_move_in(id uuid, states text[], action text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
@@ -758,8 +759,14 @@ declare
 begin
   update annals.move as m
   set state = case m.state when 'switched' then 'done' else 'cancelled' end, ended_at = clock_timestamp(), leased_by = null, leased_until = null
-  where m.id = id and m.state in ('switched', 'cancelling') returning * into known;
+  where m.id = id and m.state = any (states) returning * into known;
   if found then
-    perform annals.record_event('annals.move.end', 'move', id::text, null, to_jsonb(known), null, null);
+    perform annals.record_event(action, 'move', id::text, null, to_jsonb(known), null, null);
   end if;
 end $$;
+
+create or replace function annals.end_move(id uuid) returns void
+language sql security definer set search_path = pg_catalog, pg_temp
+as $$
+  select annals.end_move_in($1, '{switched,cancelling}', 'annals.move.end')
+$$;

@@ -175,16 +175,7 @@ end $$;
 
 -- Ends a move that cannot go on.
 create or replace function annals.abandon_move(id uuid) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language sql security definer set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_variable
-declare
-  known annals.move;
-begin
-  update annals.move as m
-  set state = case m.state when 'switched' then 'done' else 'cancelled' end, ended_at = clock_timestamp(), leased_by = null, leased_until = null
-  where m.id = id and m.ended_at is null returning * into known;
-  if found then
-    perform annals.record_event('annals.move.abandon', 'move', id::text, null, to_jsonb(known), null, null);
-  end if;
-end $$;
+  select annals.end_move_in($1, '{copying,switched,cancelling}', 'annals.move.abandon')
+$$;

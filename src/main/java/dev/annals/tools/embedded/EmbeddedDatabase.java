@@ -97,7 +97,7 @@ public final class EmbeddedDatabase implements AutoCloseable {
         return Files.exists(directory.resolve(DataDirectory.URL_FILE));
     }
 
-    /** Lets no service start any more on a database that is now elsewhere. */
+    /** Lets no service start any more on a database that is now elsewhere. The caller has it open, so that none starts meanwhile. */
     public static void retire(Path directory) throws IOException {
         Files.move(directory.resolve(DataDirectory.URL_FILE), directory.resolve(DataDirectory.COPIED_URL_FILE));
     }

@@ -60,8 +60,8 @@ public final class Copy implements Callable<Integer> {
                 Connection source = own.url().connect();
                 Connection target = to.connect()) {
             rows = copy(source, target);
+            EmbeddedDatabase.retire(directory);
         }
-        EmbeddedDatabase.retire(directory);
         System.out.println(rows + " rows are copied. Start the service with ANNALS_DATABASE_URL, and with its keys: "
                 + "ANNALS_LOG_KEY_FILE=" + directory.resolve("log-key") + " and ANNALS_STREAMS_KEY_FILE="
                 + directory.resolve("streams-key") + ". Move them, with log-key.seen, before you delete " + directory
@@ -140,7 +140,7 @@ public final class Copy implements Callable<Integer> {
                     row.getLong("appends"),
                     row.getString("incarnation"));
         } catch (SQLException e) {
-            if (String.valueOf(e.getSQLState()).matches("3F000|42.*")) {
+            if (String.valueOf(e.getSQLState()).matches("3F000|42(?!501).*")) {
                 throw new IllegalArgumentException(withoutSchema, e);
             }
             throw e;

@@ -187,6 +187,11 @@ class GrowingIT {
             assertThat(command(1, Map.of(), "copy"))
                     .anyMatch(line -> line.contains("has no schema: run annals migrate"));
             command(0, Map.of(), "migrate");
+            onServer.run(
+                    "create role stranger login password '" + server.url("home").password() + "'");
+            String stranger = server.libpq("home").replace("//annals:", "//stranger:");
+            assertThat(command(1, Map.of("ANNALS_DATABASE_URL", stranger), "copy"))
+                    .anyMatch(line -> line.contains("permission denied"));
             command(0, Map.of(), "copy");
             assertThat(SqlFixture.on(server.url("home"))
                             .texts("select distinct p.name from annals.project as p"

@@ -226,8 +226,6 @@ final class MovedClients implements AutoCloseable {
     /** Goes where the database says, with the same records. */
     private final class SqlWriter implements AutoCloseable {
 
-        private static final Set<String> CUT = Set.of("57P01", "57P02", "57P03", "08001", "08003", "08006");
-
         private final boolean copies;
         private String database = ManyDatabases.HOME;
         private @Nullable Connection connection;
@@ -238,17 +236,19 @@ final class MovedClients implements AutoCloseable {
 
         boolean write(List<UUID> ids) throws Exception {
             boolean explained = clients.isExplained();
+            Connection open = connection;
             try {
-                if (connection == null) {
-                    connection = databases.connect(database, "annals_writer");
-                    connection.setAutoCommit(false);
+                if (open == null) {
+                    open = databases.connect(database, "annals_writer");
+                    connection = open;
+                    open.setAutoCommit(false);
                 }
                 if (copies) {
-                    copy(connection, ids);
+                    copy(open, ids);
                 } else {
-                    insert(connection, ids);
+                    insert(open, ids);
                 }
-                connection.commit();
+                open.commit();
             } catch (SQLException e) {
                 String state = String.valueOf(e.getSQLState());
                 boolean stored = state.equals("23505") && e.getMessage().contains("audit_record_pkey");
@@ -256,15 +256,15 @@ final class MovedClients implements AutoCloseable {
                     if (!state.equals("AN307") && !explained && !clients.isExplained()) {
                         clients.notExplained("SQL in " + database + ": " + state + " " + e.getMessage());
                     }
-                    if (state.equals("AN307") || CUT.contains(state)) {
-                        goOn(state);
+                    if (open == null) {
+                        pause();
                     } else {
-                        connection.rollback();
+                        goOn(open);
                     }
                     return false;
                 }
                 // Its connection ended before the commit was answered.
-                connection.rollback();
+                goOn(open);
             }
             ids.forEach(id -> clients.told(id, Verdict.UNKNOWN));
             return true;
@@ -288,13 +288,13 @@ final class MovedClients implements AutoCloseable {
                             + String.join(",", ids.stream().map(UUID::toString).toList()) + "}'::uuid[]) as id");
         }
 
-        private void goOn(String state) throws SQLException, InterruptedException {
+        private void goOn(Connection open) throws InterruptedException {
             try {
-                connection.rollback();
+                open.rollback();
                 List<String> place = SqlFixture.texts(
-                        connection,
+                        open,
                         "select placement || ' ' || coalesce(database, '') from annals.where_is('" + project + "')");
-                connection.rollback();
+                open.rollback();
                 if (place.get(0).startsWith("gone ")) {
                     close();
                     database = place.get(0).substring("gone ".length());

@@ -217,7 +217,8 @@ final class MovedClients implements AutoCloseable {
                 throw new UncheckedIOException(e);
             }
         }
-        if (!explained && !clients.isExplained()) {
+        boolean misdirected = answer != null && answer.statusCode() == 421;
+        if (misdirected || !explained && !clients.isExplained()) {
             clients.notExplained(answer == null ? String.valueOf(failure) : answer.statusCode() + " " + answer.body());
         }
         return false;

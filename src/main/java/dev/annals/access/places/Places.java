@@ -123,13 +123,18 @@ public class Places {
         /**
          * The database to try next.
          *
-         * @return fails with the refusal after {@link #PATIENCE}, and if the settings do not name the database; with {@code unavailable} if
-         *     home does not answer
+         * @return fails with the refusal if the settings do not name the database; after {@link #PATIENCE} with {@link
+         *     ElsewhereException#whileMoving}; with {@code unavailable} if home does not answer
          */
         public Uni<Database> after(Database refused, Throwable refusal) {
             ElsewhereException why = ElsewhereException.of(refusal).orElseThrow();
-            if (databases.members().isEmpty() || System.nanoTime() - end >= 0) {
+            if (databases.members().isEmpty()) {
                 return Uni.createFrom().failure(why);
+            }
+            if (System.nanoTime() - end >= 0) {
+                String database = why.database();
+                boolean isUsed = database != null && databases.named(database).isPresent();
+                return Uni.createFrom().failure(isUsed ? why.whileMoving() : why);
             }
             boolean first = tries == 0;
             return question(projectId, tries++).chain(place -> {

@@ -92,6 +92,11 @@ public final class ElsewhereException extends RuntimeException {
         return database;
     }
 
+    /** The same of a project that one of two databases has left and the other does not accept yet. */
+    public ElsewhereException whileMoving() {
+        return moving ? this : new ElsewhereException(projectId, "sealed", database);
+    }
+
     /** Whether the project is about to be open again, here or there. */
     public boolean isMoving() {
         return moving;

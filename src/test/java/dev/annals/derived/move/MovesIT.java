@@ -204,6 +204,32 @@ class MovesIT {
     }
 
     @Test
+    void aProjectThatItsTargetDoesNotAcceptYetIsUnavailable() throws Exception {
+        append("first");
+        east.run("create schema gate");
+        east.run("create function gate.open() returns trigger language plpgsql as $$ begin"
+                + " perform pg_advisory_xact_lock_shared(46); return null; end $$");
+        east.run("create trigger zz_gate after update on annals.project for each row when (new.placement = 'here')"
+                + " execute function gate.open()");
+        try (Connection slow = east.connect()) {
+            SqlFixture.execute(slow, "select pg_advisory_lock(46)");
+            move("east", 202);
+            Await.until(
+                    "the source has left",
+                    () -> home.text("select placement from annals.project where id = '" + project + "'")
+                            .equals("gone"));
+            for (HttpResponse<String> answer :
+                    List.of(send(token, "POST", LOGS, "{\"action\": \"second\"}"), send(token, "GET", LOGS, ""))) {
+                assertThat(answer.statusCode()).as(answer.body()).isEqualTo(503);
+                assertThat(answer.headers().firstValue("Retry-After")).isPresent();
+            }
+        }
+        awaitState("moved");
+        append("third");
+        assertThat(actions()).containsExactly("first", "third");
+    }
+
+    @Test
     void onlyAdministratorsMoveProjectsAndOnlyWhereTheyCan() throws Exception {
         for (String wrong : List.of("\"west\"", "\"\"", "5", "null", "[\"east\"]", "\"" + "e".repeat(50_000) + "\"")) {
             JsonNode refused = send(ADMIN, "POST", "/v1/projects/moved/move", "{\"database\": " + wrong + "}", 422);

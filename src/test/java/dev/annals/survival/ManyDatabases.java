@@ -139,6 +139,14 @@ final class ManyDatabases implements AutoCloseable {
         return SqlFixture.on(servers.get(name).url());
     }
 
+    boolean answers(String name) {
+        try (Connection connection = servers.get(name).url().connect()) {
+            return connection.isValid(1);
+        } catch (SQLException e) {
+            return false;
+        }
+    }
+
     /** Past the paths. */
     Connection connect(String name, String role) throws SQLException {
         Connection connection = servers.get(name).url().connect();

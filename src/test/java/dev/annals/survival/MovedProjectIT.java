@@ -243,8 +243,8 @@ class MovedProjectIT {
                         throw new IllegalStateException(e);
                     }
                 });
-                if (step == Step.SWITCHED) {
-                    // The one row decides: cancelling waits for the switch.
+                if (step == Step.SWITCHED || step == Step.COPYING) {
+                    // The mover has the one row that decides, and cancelling waits for it.
                     gate.close();
                 }
                 int status = BEFORE_THE_SWITCH.contains(step) ? 202 : 409;
@@ -259,6 +259,7 @@ class MovedProjectIT {
     private void kill(String database, Gate gate) throws Exception {
         databases.server(database).signal("KILL");
         gate.close();
+        Await.until(database + " is up again", () -> databases.answers(database));
     }
 
     private void sleep() throws InterruptedException {

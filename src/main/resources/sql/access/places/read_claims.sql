@@ -5,6 +5,6 @@
 -- One row: claims text, a JSON array for annals.admit().
 select coalesce(jsonb_agg(jsonb_build_object(
     'project_id', p.id, 'database', coalesce(annals.database_of(p), :own::text), 'epoch', p.placement_epoch,
-    'decided', p.placement <> 'sealed')), '[]')::text as claims
+    'decided', p.placement <> 'sealed' and not p.is_moving)), '[]')::text as claims
 from annals.project as p
 where p.name <> 'annals' and (p.placement in ('here', 'sealed') or not annals.is_member())

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +38,7 @@ class Admissions {
     private static final Sql READ_CLAIMS = Sql.named("access/places/read_claims");
     private static final Sql ADMIT = Sql.named("access/places/admit");
     private static final Sql NOTE_END = Sql.named("access/places/note_end");
+    private static final String NO_CLAIMS = "[]";
     private static final int AFTER_PLACES = 20;
     private static final Duration INTERVAL = Duration.ofSeconds(2);
     private static final Duration RETRY_DELAY = Duration.ofSeconds(1);
@@ -152,7 +154,15 @@ class Admissions {
                     ? Uni.createFrom().voidItem()
                     : note(member, databases.home());
         }
+        // Home may have been restored, too: then another member says that it has the project.
+        Uni<List<String>> others = Uni.join()
+                .all(databases.members().stream()
+                        .map(other -> claims(other).onFailure().recoverWithItem(NO_CLAIMS))
+                        .toList())
+                .andFailFast();
         return claims(List.of(databases.home()))
+                .chain(claims -> others.map(
+                        more -> Stream.concat(claims.stream(), more.stream()).toList()))
                 .chain(claims -> admit(member, claims))
                 .chain(() -> note(member, databases.home()));
     }
@@ -185,13 +195,12 @@ class Admissions {
     }
 
     private static Uni<List<String>> claims(List<Database> of) {
-        return Uni.join()
-                .all(of.stream()
-                        .map(database -> within(
-                                        READ_CLAIMS.bind("own", database.name()).execute(database.reads()))
-                                .map(rows -> rows.iterator().next().getString("claims")))
-                        .toList())
-                .andFailFast();
+        return Uni.join().all(of.stream().map(Admissions::claims).toList()).andFailFast();
+    }
+
+    private static Uni<String> claims(Database of) {
+        return within(READ_CLAIMS.bind("own", of.name()).execute(of.reads()))
+                .map(rows -> rows.iterator().next().getString("claims"));
     }
 
     private static Uni<Void> admit(State restored, List<String> claims) {

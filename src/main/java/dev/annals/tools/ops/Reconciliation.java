@@ -17,8 +17,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides in which database a project is, if its databases contradict each other. The copy of the highest epoch has it; of one epoch,
- * the one that is open, then the one that was sealed, then one that has arrived entirely, then the one that was left. A copy that is
- * opened again has a greater epoch than all that are known, so that no mover and no map of before can change it.
+ * the one that is open, then the one that was sealed, then one that has arrived entirely, then the one that was left. Home notes each
+ * move's epoch, so that of a copy that it left earlier is unknown: it is the last choice. A copy that is opened again has a greater epoch
+ * than all that are known, so that no mover and no map of before can change it.
  */
 final class Reconciliation {
 
@@ -125,7 +126,8 @@ final class Reconciliation {
     private Optional<Copy> best() {
         return project.copies().values().stream()
                 .filter(copy -> rank(copy) > 0)
-                .max(Comparator.comparingLong(Copy::epoch)
+                .max(Comparator.comparing((Copy copy) -> !isHome(copy) || !copy.is("gone") || isSource(copy))
+                        .thenComparingLong(Copy::epoch)
                         .thenComparingInt(this::rank)
                         .thenComparing(copy -> !copy.moving())
                         .thenComparingLong(Copy::head));

@@ -101,9 +101,9 @@ public final class ProjectMove {
     /** Writers wait. */
     private static final int LONGEST_ANSWER_SEALED_MILLIS = 15_000;
     /** An open transaction with a number of the project keeps the seal waiting, and the seal keeps writers waiting. */
-    private static final String SEAL_WAITS = "set lock_timeout = '250ms'";
+    private static final String SEAL_WAITS = "set lock_timeout = '250ms'; set statement_timeout = '10s'";
 
-    private static final String SEAL_DONE = "set lock_timeout = '10s'";
+    private static final String SEAL_DONE = "set lock_timeout = '10s'; set statement_timeout = '2min'";
     /**
      * Less than the lease: a mover that was frozen finds its session ended. Otherwise it could replace what the next mover has
      * brought by what it read before.
@@ -308,6 +308,8 @@ public final class ProjectMove {
     private ProjectCopy.@Nullable End seal(Connection atHome, Connection source, Connection target, Move move)
             throws SQLException {
         Jdbc.execute(source, SEAL_WAITS);
+        // Its answer may be lost, and the seal be there.
+        source.setNetworkTimeout(Runnable::run, LONGEST_ANSWER_SEALED_MILLIS);
         while (true) {
             try {
                 ProjectCopy.End end = Jdbc.one(

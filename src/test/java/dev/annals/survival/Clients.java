@@ -353,7 +353,7 @@ final class Clients implements AutoCloseable {
             said = e.toString();
         }
         // No fault explains the last: each instance knows all databases.
-        if (!explained && !faulty || what.equals("421")) {
+        if ((!explained && !faulty) || what.equals("421")) {
             notExplained(what + " " + said);
         }
         answers.merge(what, 1, Integer::sum);

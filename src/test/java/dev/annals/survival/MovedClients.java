@@ -218,7 +218,7 @@ final class MovedClients implements AutoCloseable {
             }
         }
         boolean misdirected = answer != null && answer.statusCode() == 421;
-        if (misdirected || !explained && !clients.isExplained()) {
+        if (misdirected || (!explained && !clients.isExplained())) {
             clients.notExplained(answer == null ? String.valueOf(failure) : answer.statusCode() + " " + answer.body());
         }
         return false;

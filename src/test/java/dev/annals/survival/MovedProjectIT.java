@@ -244,7 +244,7 @@ class MovedProjectIT {
                     }
                 });
                 // The mover has the row that decides, and cancelling waits for it. Home leaves as it switches.
-                boolean decides = step == Step.SWITCHED || step == Step.LEFT && at.equals(HOME);
+                boolean decides = step == Step.SWITCHED || (step == Step.LEFT && at.equals(HOME));
                 if (decides || step == Step.COPYING) {
                     gate.close();
                 }
@@ -278,7 +278,7 @@ class MovedProjectIT {
         long end = System.nanoTime() + TimeUnit.MINUTES.toNanos(MINUTES);
         for (int number = 0; number < MOVES && (MINUTES == 0 || System.nanoTime() < end); number++) {
             Fault fault = Load.isLong() ? any() : usual(number);
-            Step step = step(fault, number);
+            Step step = step(fault);
             String from = at;
             move(other(at), fault, step);
             if (fault == Fault.NONE) {
@@ -317,7 +317,7 @@ class MovedProjectIT {
         return random.nextBoolean() ? Fault.NONE : Fault.values()[random.nextInt(Fault.values().length)];
     }
 
-    private Step step(Fault fault, int number) {
+    private Step step(Fault fault) {
         if (Load.isLong()) {
             return OF_MOVES.get(random.nextInt(OF_MOVES.size()));
         }

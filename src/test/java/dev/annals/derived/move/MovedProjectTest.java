@@ -13,7 +13,9 @@ import dev.annals.derived.move.ProjectMove.Step;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
@@ -261,6 +263,33 @@ class MovedProjectTest {
         assertThat(placement("east")).isEqualTo("here -");
         assertThat(placement(HOME)).isEqualTo("gone east");
         assertThat(databases.state(move)).isEqualTo("done");
+    }
+
+    @Test
+    void noTwoDatabasesAnswerReaders() throws Exception {
+        fill();
+        databases.finish(start("east"));
+        databases.removeCopy(project, HOME);
+        String readable =
+                "select count(*) from annals.project where placement in ('here', 'sealed') and id = '" + project + "'";
+        Map<Step, Long> answering = new EnumMap<>(Step.class);
+        databases
+                .mover(start(HOME), (step, at) -> {
+                    try {
+                        answering.put(
+                                step,
+                                databases.of("east").number(readable)
+                                        + databases.home().number(readable));
+                    } catch (SQLException e) {
+                        throw new IllegalStateException(e);
+                    }
+                })
+                .run();
+        assertThat(answering.remove(Step.LEFT)).isZero();
+        assertThat(answering)
+                .hasSizeGreaterThan(5)
+                .allSatisfy((step, databases) ->
+                        assertThat(databases).as("%s", step).isEqualTo(1));
     }
 
     @ParameterizedTest

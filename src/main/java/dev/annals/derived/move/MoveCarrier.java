@@ -29,6 +29,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
 
 /** Carries moves that no other instance carries, each on a thread of its own, and keeps their leases. */
 @ApplicationScoped
@@ -91,7 +92,14 @@ class MoveCarrier {
     }
 
     /** @param until by {@link System#nanoTime} */
-    private record BackOff(int tries, long until) {}
+    private record BackOff(int tries, long until) {
+
+        static BackOff after(@Nullable BackOff last) {
+            int tries = last == null ? 0 : last.tries;
+            Duration pause = DatabaseFailure.backOff(FIRST_BACK_OFF, LONGEST_BACK_OFF, tries);
+            return new BackOff(tries + 1, System.nanoTime() + pause.toNanos());
+        }
+    }
 
     void start(@Observes StartupEvent event) {
         if (!databases.members().isEmpty()) {
@@ -245,9 +253,9 @@ class MoveCarrier {
             if (stopping || ProjectMove.isCarriedElsewhere(failure)) {
                 return;
             }
-            BackOff last = backOffs.get(id);
-            int tries = last == null ? 0 : last.tries;
-            if (tries == 0) {
+            // At once: a cancel forgets the tries before.
+            BackOff backOff = backOffs.compute(id, (same, last) -> BackOff.after(last));
+            if (backOff.tries == 1) {
                 LOG.warnf(
                         "The move %s of project %s to %s waits, and goes on by itself: %s",
                         id,
@@ -255,8 +263,6 @@ class MoveCarrier {
                         target,
                         failure instanceof SQLException error ? ProjectMove.reason(error) : failure);
             }
-            Duration pause = DatabaseFailure.backOff(FIRST_BACK_OFF, LONGEST_BACK_OFF, tries);
-            backOffs.put(id, new BackOff(tries + 1, System.nanoTime() + pause.toNanos()));
         }
 
         /** Another instance then need not wait for the end of the lease. */

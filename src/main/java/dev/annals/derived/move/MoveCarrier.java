@@ -25,8 +25,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -173,19 +175,23 @@ class MoveCarrier {
             each.move.abort();
             return;
         }
-        LEASE_MOVE
+        each.renew(() -> LEASE_MOVE
                 .bind("id", each.id)
                 .bind("instance", instance)
                 .bind("seconds", ProjectMove.LEASE_SECONDS)
                 .execute(home)
-                .subscribe()
-                .with(leased -> each.renewed = began, failure -> {
+                .invoke(leased -> each.renewed = began)
+                .onFailure()
+                .invoke(failure -> {
                     if (failure instanceof PgException error
                             && ProjectMove.CARRIED_ELSEWHERE.equals(error.getSqlState())) {
                         LOG.infof("The move %s stops here: another instance carries it", each.id);
                         each.move.abort();
                     }
-                });
+                })
+                .replaceWithVoid()
+                .onFailure()
+                .recoverWithNull());
     }
 
     private final class Carried implements Runnable, ProjectMove.Progress {
@@ -196,6 +202,8 @@ class MoveCarrier {
         private final ProjectMove move;
         private final Thread thread;
         private volatile long renewed = System.nanoTime();
+        private CompletableFuture<Void> renewals = CompletableFuture.completedFuture(null);
+        private boolean released;
         /** When this mover sealed, by {@link System#nanoTime}; 0 before. */
         private long sealed;
 
@@ -265,9 +273,23 @@ class MoveCarrier {
             }
         }
 
-        /** Another instance then need not wait for the end of the lease. */
+        private synchronized void renew(Supplier<Uni<Void>> renewal) {
+            if (!released) {
+                renewals = CompletableFuture.allOf(renewals, renewal.get().subscribeAsCompletionStage());
+            }
+        }
+
+        private synchronized CompletableFuture<Void> endRenewals() {
+            released = true;
+            return renewals;
+        }
+
+        /** Another instance then need not wait for the end of the lease. A renewal that reaches home later would take it again. */
         private void release() {
             try {
+                endRenewals()
+                        .orTimeout(STOP_LIMIT.toMillis(), TimeUnit.MILLISECONDS)
+                        .join();
                 RELEASE_MOVE
                         .bind("id", id)
                         .bind("instance", instance)

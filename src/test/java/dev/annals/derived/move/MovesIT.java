@@ -185,8 +185,18 @@ class MovesIT {
 
             move("east", 202);
             Await.until("both records are copied", () -> newest().get("copied").asLong() == 2);
+            home.run(
+                    "create function public.delay_renewal() returns trigger language plpgsql as $$ begin"
+                            + " if current_query() like '%.lease_move%' and current_setting('application_name') <> 'annals-move'"
+                            + " then perform pg_sleep(1.9); end if; return null; end $$",
+                    "create trigger delays before update on annals.move for each statement execute function public.delay_renewal()");
+            String delayed =
+                    "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()";
+            Await.until("a renewal is on its way", () -> home.number(delayed) > 0);
             service.signal("TERM");
             service.awaitEnd();
+            Await.until("the renewal has arrived", () -> home.number(delayed) == 0);
+            home.run("drop function public.delay_renewal() cascade");
             assertThat(home.texts(
                             "select leased_by::text from annals.move where ended_at is null and leased_by is not null"))
                     .isEmpty();

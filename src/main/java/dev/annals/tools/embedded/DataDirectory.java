@@ -45,7 +45,7 @@ final class DataDirectory implements AutoCloseable {
 
     static final String LOCK = "annals.lock";
     static final String URL_FILE = "database-url";
-    /** The URL of a database that was copied into another one. */
+    /** The URL of a database that was copied into another one, or whose copy was cut off at its commit. */
     static final String COPIED_URL_FILE = "database-url.copied";
 
     static final String CLUSTER = "postgresql";
@@ -239,8 +239,10 @@ final class DataDirectory implements AutoCloseable {
     static DatabaseUrl readUrl(Path root) {
         Path file = root.resolve(URL_FILE);
         if (!Files.exists(file) && Files.exists(root.resolve(COPIED_URL_FILE))) {
-            throw new EmbeddedDatabaseException(
-                    "The database in " + root + " was copied into another one: name that in ANNALS_DATABASE_URL.");
+            throw new EmbeddedDatabaseException("The database in " + root
+                    + " was copied into another one: name that in ANNALS_DATABASE_URL. Only if"
+                    + " annals copy was cut off and left that one empty, rename " + COPIED_URL_FILE + " to " + URL_FILE
+                    + ", and copy again.");
         }
         if (!Files.exists(file)) {
             throw new EmbeddedDatabaseException("The file " + file

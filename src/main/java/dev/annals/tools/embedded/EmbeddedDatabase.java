@@ -92,14 +92,18 @@ public final class EmbeddedDatabase implements AutoCloseable {
         return DataDirectory.configured(config);
     }
 
-    /** Whether a directory has an embedded database. */
+    /** Whether a directory has an embedded database, or one that was retired. */
     public static boolean isIn(Path directory) {
-        return Files.exists(directory.resolve(DataDirectory.URL_FILE));
+        return Files.exists(directory.resolve(DataDirectory.URL_FILE))
+                || Files.exists(directory.resolve(DataDirectory.COPIED_URL_FILE));
     }
 
-    /** Lets no service start any more on a database that is now elsewhere. The caller has it open, so that none starts meanwhile. */
+    /** Lets no service start any more on a database that goes elsewhere. The caller has it open, so that none starts meanwhile. */
     public static void retire(Path directory) throws IOException {
         Files.move(directory.resolve(DataDirectory.URL_FILE), directory.resolve(DataDirectory.COPIED_URL_FILE));
+        try (FileChannel renamed = FileChannel.open(directory)) {
+            renamed.force(true);
+        }
     }
 
     /**

@@ -30,7 +30,7 @@ import picocli.CommandLine.Command;
                 + " ANNALS_DATABASE_URL, which annals migrate has prepared and no service has used. It leaves out what"
                 + " projects that have moved have left behind. The user has to own the schema and may have to set"
                 + " session_replication_role. Exit code 0: everything is copied, and no service starts on the embedded database"
-                + " any more; 1: nothing is.")
+                + " any more; 1: nothing is, unless a service says that the embedded database was copied.")
 @RegisterForReflection
 public final class Copy implements Callable<Integer> {
 
@@ -60,7 +60,9 @@ public final class Copy implements Callable<Integer> {
                 Connection source = own.url().connect();
                 Connection target = to.connect()) {
             rows = copy(source, target);
+            // If this process ends before the commit, no service starts on either database with its records.
             EmbeddedDatabase.retire(directory);
+            target.commit();
         }
         System.out.println(rows + " rows are copied. Start the service with ANNALS_DATABASE_URL, and with its keys: "
                 + "ANNALS_LOG_KEY_FILE=" + directory.resolve("log-key") + " and ANNALS_STREAMS_KEY_FILE="
@@ -69,7 +71,7 @@ public final class Copy implements Callable<Integer> {
         return 0;
     }
 
-    /** No other session writes to either. */
+    /** Leaves the commit to the caller. No other session writes to either. */
     private static long copy(Connection source, Connection target) throws SQLException {
         source.setAutoCommit(false);
         target.setAutoCommit(false);
@@ -96,7 +98,6 @@ public final class Copy implements Callable<Integer> {
                 .prepare(target)) {
             finish.execute();
         }
-        target.commit();
         return rows;
     }
 

@@ -192,6 +192,7 @@ class GrowingIT {
             String stranger = server.libpq("home").replace("//annals:", "//stranger:");
             assertThat(command(1, Map.of("ANNALS_DATABASE_URL", stranger), "copy"))
                     .anyMatch(line -> line.contains("permission denied"));
+            assertNoDatabaseStartsAfterACopyThatWasKilledAtItsCommit(SqlFixture.on(server.url("home")));
             command(0, Map.of(), "copy");
             assertThat(SqlFixture.on(server.url("home"))
                             .texts("select distinct p.name from annals.project as p"
@@ -270,6 +271,25 @@ class GrowingIT {
                 ResultSet row = statement.executeQuery("IDENTIFY_SYSTEM")) {
             assertThat(row.next()).isTrue();
         }
+    }
+
+    private void assertNoDatabaseStartsAfterACopyThatWasKilledAtItsCommit(SqlFixture target) throws Exception {
+        target.run(
+                "create function public.hang() returns trigger language plpgsql as 'begin perform pg_sleep(600); return null; end'",
+                "create constraint trigger hangs after insert on annals.project deferrable initially deferred"
+                        + " for each row execute function public.hang()",
+                "alter table annals.project enable always trigger hangs");
+        String commits = "from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()";
+        try (ServiceProcess copy = ServiceProcess.start(settings, "copy")) {
+            Await.until("the copy commits", () -> target.number("select count(*) " + commits) == 1);
+            copy.signal("KILL");
+            copy.awaitEnd();
+        }
+        target.run("select pg_terminate_backend(pid, 10000) " + commits);
+        target.run("drop function public.hang() cascade");
+        assertThat(data.resolve("database-url")).doesNotExist();
+        assertThat(command(1, Map.of(), "copy")).anyMatch(line -> line.contains("rename database-url.copied to"));
+        Files.move(data.resolve("database-url.copied"), data.resolve("database-url"));
     }
 
     private static void deleteTree(Path directory) throws Exception {

@@ -127,6 +127,10 @@ public class Places {
          *     ElsewhereException#whileMoving}; with {@code unavailable} if home does not answer
          */
         public Uni<Database> after(Database refused, Throwable refusal) {
+            return Uni.createFrom().deferred(() -> next(refused, refusal));
+        }
+
+        private Uni<Database> next(Database refused, Throwable refusal) {
             ElsewhereException why = ElsewhereException.of(refusal).orElseThrow();
             if (databases.members().isEmpty()) {
                 return Uni.createFrom().failure(why);
@@ -142,7 +146,7 @@ public class Places {
                     return Uni.createFrom().failure(why);
                 }
                 return first && place == refused
-                        ? after(refused, why)
+                        ? next(refused, why)
                         : Uni.createFrom().item(place);
             });
         }

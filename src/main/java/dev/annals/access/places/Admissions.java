@@ -204,10 +204,10 @@ class Admissions {
     }
 
     private static Uni<Void> admit(State restored, List<String> claims) {
-        return ADMIT.bind("own", restored.database.name())
-                .bind("claims", "[" + String.join(",", claims) + "]")
-                .bind("set_back", restored.setBack())
-                .execute(restored.database.pool())
+        return within(ADMIT.bind("own", restored.database.name())
+                        .bind("claims", "[" + String.join(",", claims) + "]")
+                        .bind("set_back", restored.setBack())
+                        .execute(restored.database.pool()))
                 .invoke(rows -> report(restored, rows.iterator().next().getArrayOfUUIDs("suspended")))
                 .onFailure(DatabaseFailure::onlyReads)
                 .recoverWithNull()
@@ -230,13 +230,13 @@ class Admissions {
 
     private static Uni<Void> note(State noted, Database in) {
         Row row = noted.row;
-        return NOTE_END.bind("id", row.getUUID("id"))
-                .bind("incarnation", row.getString("incarnation"))
-                .bind("head", row.getLong("head"))
-                .bind("mark", row.getInteger("mark"))
-                .bind("log_size", row.getLong("log_size"))
-                .bind("log_root", row.getString("log_root"))
-                .execute(in.pool())
+        return within(NOTE_END.bind("id", row.getUUID("id"))
+                        .bind("incarnation", row.getString("incarnation"))
+                        .bind("head", row.getLong("head"))
+                        .bind("mark", row.getInteger("mark"))
+                        .bind("log_size", row.getLong("log_size"))
+                        .bind("log_root", row.getString("log_root"))
+                        .execute(in.pool()))
                 .onFailure(DatabaseFailure::onlyReads)
                 .recoverWithNull()
                 .replaceWithVoid();

@@ -18,6 +18,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -95,9 +96,12 @@ class ProjectsApartIT {
     }
 
     private static String health(ServiceProcess instance) throws Exception {
+        return managed(instance, "/q/health");
+    }
+
+    private static String managed(ServiceProcess instance, String path) throws Exception {
         return HTTP.send(
-                        HttpRequest.newBuilder(instance.managementUri("/q/health"))
-                                .build(),
+                        HttpRequest.newBuilder(instance.managementUri(path)).build(),
                         HttpResponse.BodyHandlers.ofString())
                 .body();
     }
@@ -291,6 +295,26 @@ class ProjectsApartIT {
                                 .get(LIMIT_SECONDS, TimeUnit.SECONDS)
                                 .status()
                         == 201);
+    }
+
+    @Test
+    void aDatabaseThatHangsHoldsUpNoComparison() throws Exception {
+        Await.until("east has noted home", () -> east.number("select count(*) from annals.database_end") == 1);
+        try (Connection slow = east.connect()) {
+            SqlFixture.execute(slow, "select pg_advisory_lock(47)");
+            east.run(
+                    "create function public.hang() returns trigger language plpgsql as $$ begin"
+                            + " perform pg_advisory_xact_lock_shared(47); return null; end $$",
+                    "create trigger hangs before insert on annals.database_end for each statement execute function public.hang()",
+                    "delete from annals.database_end");
+            Await.until(
+                    "the next comparison has begun",
+                    () -> east.number(
+                                    "select count(*) from pg_locks where locktype = 'advisory' and objid = 47 and not granted"
+                                            + " and database = (select oid from pg_database where datname = current_database())")
+                            > 1);
+        }
+        Await.until("east has noted home again", () -> east.number("select count(*) from annals.database_end") == 1);
     }
 
     private CompletableFuture<Answer> create(String name, String database) {

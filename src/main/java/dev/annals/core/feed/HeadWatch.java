@@ -57,6 +57,9 @@ public class HeadWatch {
 
     private static final Logger LOG = Logger.getLogger(HeadWatch.class);
     private static final Sql READ_HEADS = Sql.named("core/feed/read_heads");
+    /** A project may be in a database that the settings do not name. */
+    private static final Duration PAUSE_AFTER_QUESTION = Duration.ofSeconds(1);
+
     private static final Duration PAUSE_AFTER_FAILURE = Duration.ofSeconds(1);
     private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
 
@@ -127,6 +130,8 @@ public class HeadWatch {
         long head;
 
         long headAt;
+        /** When home may be asked for the project's place. */
+        long nextQuestion = System.nanoTime();
     }
 
     /**
@@ -318,8 +323,9 @@ public class HeadWatch {
 
     private void learn(RowSet<Row> rows, long began) {
         for (Row row : rows) {
-            if (!row.getBoolean("here")) {
-                places.askAgain(row.getUUID("project_id"));
+            UUID projectId = row.getUUID("project_id");
+            if (!row.getBoolean("here") && mayAsk(projectId)) {
+                places.askAgain(projectId);
             }
         }
         long now = System.nanoTime();
@@ -333,6 +339,16 @@ public class HeadWatch {
             }
         }
         woken.forEach(waiter -> waiter.wake.accept(now));
+    }
+
+    private synchronized boolean mayAsk(UUID projectId) {
+        Watched project = projects.get(projectId);
+        long now = System.nanoTime();
+        if (project == null || now - project.nextQuestion < 0) {
+            return false;
+        }
+        project.nextQuestion = now + PAUSE_AFTER_QUESTION.toNanos();
+        return true;
     }
 
     private static void learn(Watched project, long head, long began, long now, List<Waiter> woken) {

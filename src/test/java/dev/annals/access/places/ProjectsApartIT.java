@@ -317,6 +317,25 @@ class ProjectsApartIT {
         Await.until("east has noted home again", () -> east.number("select count(*) from annals.database_end") == 1);
     }
 
+    @Test
+    void aClientThatWaitsForAProjectThatNoDatabaseHasAsksHomeOnceASecond() throws Exception {
+        Project project = newProject("east");
+        done(201, append(project, "first"));
+        get(project, done(200, get(project, LOGS)).json().get("poll_more").asText() + "&wait=60");
+        Await.until("the client waits", () -> managed(service, "/q/metrics").contains("\nannals_live_waits 1.0"));
+        home.run("create sequence public.questions", "grant usage on sequence public.questions to public");
+        home.run(
+                "create or replace function annals.database_of(project annals.project) returns text language plpgsql as $$ begin"
+                        + " perform nextval('public.questions') where current_query() like '%as database from annals.project where id%';"
+                        + " return project.moved_to; end $$");
+        long began = System.nanoTime();
+        east.run(
+                "set local session_replication_role = replica",
+                "update annals.project set placement = 'gone', moved_to = 'main' where id = '" + project.id() + "'");
+        Await.until("home is asked", () -> home.number("select last_value from public.questions") >= 3);
+        assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(Duration.ofSeconds(2));
+    }
+
     private CompletableFuture<Answer> create(String name, String database) {
         return send(ADMIN, "POST", "/v1/projects", "{\"name\": \"" + name + "\", \"database\": \"" + database + "\"}");
     }

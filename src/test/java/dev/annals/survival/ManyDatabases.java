@@ -7,6 +7,7 @@ import dev.annals.Await;
 import dev.annals.BreakablePath;
 import dev.annals.ServiceProcess;
 import dev.annals.SqlFixture;
+import dev.annals.survival.StepGate.Step;
 import dev.annals.tools.embedded.TestServer;
 import java.io.IOException;
 import java.net.http.HttpClient;
@@ -21,7 +22,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.TimeUnit;
 
 /** Two instances of the service on three databases. Each database has a server, and each instance a path to it, of its own. */
 final class ManyDatabases implements AutoCloseable {
@@ -36,29 +36,6 @@ final class ManyDatabases implements AutoCloseable {
 
     private final List<Map<String, String>> settings = new ArrayList<>();
     private final Instances instances;
-
-    /** The steps of a move as {@code dev.annals.derived.move.ProjectMove} has them, where each can be stopped before its commit. */
-    enum Step {
-        BEGUN,
-        ARRIVING,
-        COPYING,
-        SEALED,
-        SWITCHED,
-        LEFT,
-        OPENED,
-        ENDED,
-        STAYED,
-        DISCARDED;
-
-        /** The database that commits it. */
-        String of(String source, String target) {
-            return switch (this) {
-                case BEGUN, SEALED, LEFT, STAYED -> source;
-                case ARRIVING, OPENED, DISCARDED -> target;
-                case COPYING, SWITCHED, ENDED -> HOME;
-            };
-        }
-    }
 
     private ManyDatabases() throws Exception {
         NAMES.parallelStream().forEach(this::startServer);
@@ -75,7 +52,7 @@ final class ManyDatabases implements AutoCloseable {
             awaitUsed(i);
         }
         for (String name : NAMES) {
-            of(name).run(GATES);
+            StepGate.install(servers.get(name).url());
         }
     }
 
@@ -206,116 +183,25 @@ final class ManyDatabases implements AutoCloseable {
 
     /** Removes what a project has left in a database. */
     void removeLeft(UUID project, String name) throws SQLException {
-        try (Connection owner = servers.get(name).url().connect()) {
-            String remove = "select annals.remove_left('" + project + "', 5000)";
-            while (SqlFixture.numbers(owner, remove).get(0) > 0) {
-                // Removed in steps.
-            }
-        }
+        StepGate.removeLeft(project, servers.get(name).url());
     }
 
     /** Stops movers before they commit a step, until it is closed. */
-    Gate shut(Step step, String source, String target) throws SQLException {
-        return new Gate(step, step.of(source, target));
+    StepGate shut(Step step, String source, String target) throws SQLException {
+        return new StepGate(step, servers.get(step.of(source, target)).url());
     }
 
-    final class Gate implements AutoCloseable {
-
-        private static final long LIMIT_SECONDS = 60;
-
-        private final Step step;
-        private final String database;
-        private final Connection holder;
-
-        private record Waiting(int backend, int port) {}
-
-        private Gate(Step step, String database) throws SQLException {
-            this.step = step;
-            this.database = database;
-            holder = servers.get(database).url().connect();
-            SqlFixture.execute(holder, "select pg_advisory_lock(46, " + step.ordinal() + ")");
-        }
-
-        private List<Waiting> waiting() throws SQLException {
-            return SqlFixture.texts(
-                            holder,
-                            "select pid || ' ' || client_port from pg_locks join pg_stat_activity using (pid)"
-                                    + " where locktype = 'advisory' and classid = 46 and objid = " + step.ordinal()
-                                    + " and not granted")
-                    .stream()
-                    .map(line -> line.split(" "))
-                    .map(line -> new Waiting(Integer.parseInt(line[0]), Integer.parseInt(line[1])))
-                    .toList();
-        }
-
-        /** Waits for a mover, and returns the number of its instance. */
-        int awaitMover() throws Exception {
-            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
-            while (System.nanoTime() < end) {
-                for (Waiting mover : waiting()) {
-                    for (int i = 0; i < INSTANCES; i++) {
-                        if (path(i, database).hasClientPort(mover.port)) {
-                            return i;
-                        }
-                    }
+    /** Waits for a mover at a gate, and returns the number of its instance. */
+    int awaitMover(StepGate gate, Step step, String source, String target) throws Exception {
+        for (StepGate.Waiting mover : gate.awaitMover(this::places)) {
+            for (int i = 0; i < INSTANCES; i++) {
+                if (path(i, step.of(source, target)).hasClientPort(mover.port())) {
+                    return i;
                 }
-                TimeUnit.MILLISECONDS.sleep(2);
-            }
-            throw new AssertionError("no mover has come to " + step + " in " + database + "\n" + places());
-        }
-
-        /** Rolls back what waits. Otherwise it commits later, even if its instance is gone by then. */
-        void rollBack() throws SQLException {
-            for (Waiting mover : waiting()) {
-                SqlFixture.numbers(holder, "select case when pg_terminate_backend(" + mover.backend + ") then 1 end");
             }
         }
-
-        @Override
-        public void close() throws SQLException {
-            try {
-                holder.close();
-            } catch (SQLException e) {
-                // The server was killed.
-            }
-        }
+        throw new AssertionError("no instance has the mover at " + step + "\n" + places());
     }
-
-    private static final String[] GATES = {
-        "create schema gate",
-        """
-        create function gate.of_project() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
-        declare
-          step integer := case
-            when new.placement = 'arriving' and old.placement is distinct from 'arriving' then 1
-            when old.placement = 'here' and new.placement = 'sealed' then 3
-            when old.placement = 'sealed' and new.placement = 'gone' then 5
-            when old.placement = 'arriving' and new.placement = 'here' then 6
-            when old.placement = 'arriving' and new.placement = 'gone' then 9
-            when old.is_moving and not new.is_moving and new.placement = 'here' then 8
-            when new.is_moving and not old.is_moving then 0 end;
-        begin
-          if step is not null then
-            perform pg_advisory_xact_lock_shared(46, step);
-          end if;
-          return null;
-        end $$""",
-        """
-        create function gate.of_move() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
-        declare
-          step integer := case
-            when new.state = 'switched' and old.state = 'copying' then 4
-            when new.ended_at is not null then 7
-            when new.copied <> old.copied then 2 end;
-        begin
-          if step is not null then
-            perform pg_advisory_xact_lock_shared(46, step);
-          end if;
-          return null;
-        end $$""",
-        "create trigger zz_gate after insert or update on annals.project for each row execute function gate.of_project()",
-        "create trigger zz_gate after update on annals.move for each row execute function gate.of_move()"
-    };
 
     @Override
     public void close() throws IOException {

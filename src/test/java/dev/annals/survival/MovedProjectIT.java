@@ -5,20 +5,15 @@ import static dev.annals.survival.ManyDatabases.NAMES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.AuditLogFixture.Project;
 import dev.annals.Await;
 import dev.annals.Load;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
-import dev.annals.survival.ManyDatabases.Gate;
-import dev.annals.survival.ManyDatabases.Step;
+import dev.annals.survival.StepGate.Step;
 import java.io.IOException;
-import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
@@ -52,7 +47,6 @@ class MovedProjectIT {
     private static final Duration AFTER_FEED = Duration.ofMillis(Load.times(50, 200));
     private static final long AFTER_REQUEST_MILLIS = Load.times(150, 250);
     private static final int RECORDS_BETWEEN = Load.times(30, 20);
-    private static final long LIMIT_SECONDS = 180;
     private static final List<Step> OF_MOVES = List.of(
             Step.BEGUN, Step.ARRIVING, Step.COPYING, Step.SEALED, Step.SWITCHED, Step.LEFT, Step.OPENED, Step.ENDED);
     private static final List<Step> BEFORE_THE_SWITCH = OF_MOVES.subList(0, 4);
@@ -64,6 +58,7 @@ class MovedProjectIT {
     private final ObjectMapper json = new ObjectMapper();
     private final Random random = new Random(Long.getLong("tests.seed", 46));
     private ManyDatabases databases;
+    private MoveRequests requests;
     private Project project;
     private Clients clients;
     private MovedClients others;
@@ -88,9 +83,9 @@ class MovedProjectIT {
     @BeforeEach
     void start() throws Exception {
         databases = ManyDatabases.start();
+        requests = new MoveRequests(databases.instances()::uri);
         // A stream that is set in a member delivers to public addresses alone.
-        HttpResponse<String> made = administer("POST", "", "{\"name\": \"moving\", \"database\": \"" + HOME + "\"}");
-        UUID id = UUID.fromString(json.readTree(made.body()).get("id").textValue());
+        UUID id = requests.newProject(HOME);
         project = databases
                 .instances()
                 .get(0)
@@ -122,44 +117,16 @@ class MovedProjectIT {
     // --- Moves ---
 
     private HttpResponse<String> ask(String method, String body) throws IOException, InterruptedException {
-        return administer(method, "/" + project.id() + "/move", body);
-    }
-
-    private HttpResponse<String> administer(String method, String path, String body)
-            throws IOException, InterruptedException {
-        URI uri = URI.create(databases.instances().uri() + "/v1/projects" + path);
-        HttpRequest request = HttpRequest.newBuilder(uri)
-                .timeout(Duration.ofSeconds(LIMIT_SECONDS))
-                .header("Authorization", "Bearer " + Instances.ADMIN)
-                .header("Content-Type", "application/json")
-                .method(method, BodyPublishers.ofString(body))
-                .build();
-        return http.send(request, BodyHandlers.ofString());
+        return requests.ask(project.id(), method, body);
     }
 
     private void begin(String target) throws Exception {
-        HttpResponse<String> answer = ask("POST", "{\"database\": \"" + target + "\"}");
-        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(202);
+        requests.begin(project.id(), target);
     }
 
     /** Returns {@code moved} or {@code cancelled}. */
     private String awaitEnd() throws Exception {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
-        String last = "";
-        while (System.nanoTime() < end) {
-            try {
-                HttpResponse<String> answer = ask("GET", "");
-                last = answer.body();
-                JsonNode move = json.readTree(last);
-                if (answer.statusCode() == 200 && !move.path("ended_at").isNull()) {
-                    return move.get("state").textValue();
-                }
-            } catch (IOException e) {
-                last = e.toString();
-            }
-            TimeUnit.MILLISECONDS.sleep(10);
-        }
-        throw new AssertionError("the move has not ended: " + last + "\n" + clients + "\n" + databases.printed());
+        return requests.awaitEnd(project.id(), () -> clients + "\n" + databases.printed());
     }
 
     private String other(String... not) {
@@ -178,9 +145,9 @@ class MovedProjectIT {
             clients.explain(true);
             clients.measureRecovery();
             String ended = fault == Fault.CANCELLED && BEFORE_THE_SWITCH.contains(step) ? "cancelled" : "moved";
-            try (Gate gate = databases.shut(step, at, target)) {
+            try (StepGate gate = databases.shut(step, at, target)) {
                 begin(target);
-                happen(fault, step, target, gate.awaitMover(), gate);
+                happen(fault, step, target, databases.awaitMover(gate, step, at, target), gate);
             }
             finish(target, ended);
             clients.awaitRecovery();
@@ -197,7 +164,7 @@ class MovedProjectIT {
         }
     }
 
-    private void happen(Fault fault, Step step, String target, int mover, Gate gate) throws Exception {
+    private void happen(Fault fault, Step step, String target, int mover, StepGate gate) throws Exception {
         String database = step.of(at, target);
         switch (fault) {
             case NONE -> {}
@@ -249,7 +216,7 @@ class MovedProjectIT {
                     gate.close();
                 }
                 int status = BEFORE_THE_SWITCH.contains(step) ? 202 : 409;
-                HttpResponse<String> answer = cancelled.get(LIMIT_SECONDS, TimeUnit.SECONDS);
+                HttpResponse<String> answer = cancelled.get(MoveRequests.LIMIT_SECONDS, TimeUnit.SECONDS);
                 if (!decides) {
                     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(status);
                 }
@@ -257,7 +224,7 @@ class MovedProjectIT {
         }
     }
 
-    private void kill(String database, Gate gate) throws Exception {
+    private void kill(String database, StepGate gate) throws Exception {
         databases.server(database).signal("KILL");
         gate.close();
         Await.until(database + " is up again", () -> databases.answers(database));

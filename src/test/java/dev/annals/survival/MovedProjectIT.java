@@ -43,10 +43,12 @@ class MovedProjectIT {
     private static final int MINUTES = Integer.getInteger("survival.minutes", 0);
     private static final int WRITERS = 2;
     private static final int READERS = 4;
-    private static final Duration AFTER_RECORD = Duration.ofMillis(Load.times(30, 50));
+    /** A move copies the whole feed. */
+    private static final Duration AFTER_RECORD = Duration.ofMillis(Load.times(30, 200));
+
     private static final Duration AFTER_FEED = Duration.ofMillis(Load.times(50, 200));
-    private static final long AFTER_REQUEST_MILLIS = Load.times(150, 250);
-    private static final int RECORDS_BETWEEN = Load.times(30, 20);
+    private static final long AFTER_REQUEST_MILLIS = Load.times(150, 1_500);
+    private static final int RECORDS_BETWEEN = Load.times(30, 10);
     private static final List<Step> OF_MOVES = List.of(
             Step.BEGUN, Step.ARRIVING, Step.COPYING, Step.SEALED, Step.SWITCHED, Step.LEFT, Step.OPENED, Step.ENDED);
     private static final List<Step> BEFORE_THE_SWITCH = OF_MOVES.subList(0, 4);

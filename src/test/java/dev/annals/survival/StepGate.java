@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 /** Stops movers before they commit a step, until it is closed. */
 final class StepGate implements AutoCloseable {
 
-    private static final long LIMIT_SECONDS = 60;
+    private static final long LIMIT_SECONDS = 180;
 
     private static final String[] GATES = {
         "create schema gate",

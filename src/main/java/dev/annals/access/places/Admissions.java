@@ -109,11 +109,20 @@ class Admissions {
                         new End(head, row.getInteger("mark"), row.getOffsetDateTime("noted_at")));
             }
         }
+        // Home may have been restored, too: then another member says that it has the project. Read once for all that
+        // need it.
+        Uni<List<String>> others = Uni.join()
+                .all(databases.members().stream()
+                        .map(other -> claims(other).onFailure().recoverWithItem(NO_CLAIMS))
+                        .toList())
+                .andFailFast()
+                .memoize()
+                .indefinitely();
         List<Uni<@Nullable State>> members = databases.members().stream()
                 .map(member -> {
                     End end = noted.get(member.name());
                     return lookAt(member, end == null ? List.of() : List.of(end))
-                            .call(state -> admitMember(state, end))
+                            .call(state -> admitMember(state, end, others))
                             .onFailure()
                             .recoverWithNull();
                 })
@@ -145,7 +154,7 @@ class Admissions {
         return statement.ifNoItem().after(PATIENCE).fail();
     }
 
-    private Uni<Void> admitMember(State member, @Nullable End noted) {
+    private Uni<Void> admitMember(State member, @Nullable End noted, Uni<List<String>> others) {
         if (member.row.getString("incarnation") == null) {
             return Uni.createFrom().voidItem(); // a hot standby
         }
@@ -154,12 +163,6 @@ class Admissions {
                     ? Uni.createFrom().voidItem()
                     : note(member, databases.home());
         }
-        // Home may have been restored, too: then another member says that it has the project.
-        Uni<List<String>> others = Uni.join()
-                .all(databases.members().stream()
-                        .map(other -> claims(other).onFailure().recoverWithItem(NO_CLAIMS))
-                        .toList())
-                .andFailFast();
         return claims(List.of(databases.home()))
                 .chain(claims -> others.map(
                         more -> Stream.concat(claims.stream(), more.stream()).toList()))

@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -45,6 +46,9 @@ class ManyDatabasesIT {
     private static final int SAMPLES = 200;
     private static final int ROUNDS = 3;
     private static final int CLIENTS = 8;
+    private static final int LIMIT = 100;
+    private static final int TOO_MANY = 429;
+    private static final long AFTER_LIMIT_MILLIS = 1_000;
     private static final int IDLE_SECONDS = 30;
     private static final int MOST_IDLE_CONNECTIONS = 3;
     private static final double TICKS_PER_SECOND = 100;
@@ -140,6 +144,14 @@ class ManyDatabasesIT {
             measure("one database flooded", others);
             say("appends of the flood: %d", loaded.get() - before);
             end(flood);
+            flood = load(FROZEN);
+            measure("one database in a server of its own flooded", others);
+            end(flood);
+            limit(FLOODED, LIMIT);
+            flood = load(FLOODED);
+            measure("one database flooded, whose project has a limit", others);
+            end(flood);
+            limit(FLOODED, null);
         }
         measure("alone", others);
         signal("STOP");
@@ -227,7 +239,9 @@ class ManyDatabasesIT {
                 i -> new Thread(() -> {
                     try {
                         while (!ended) {
-                            append(database);
+                            if (append(database) == TOO_MANY) {
+                                Thread.sleep(AFTER_LIMIT_MILLIS);
+                            }
                             loaded.incrementAndGet();
                         }
                     } catch (IOException | InterruptedException e) {
@@ -263,6 +277,15 @@ class ManyDatabasesIT {
                 "{\"scopes\": [\"read\", \"write\"]}");
         assertThat(token.statusCode()).as(token.body()).isEqualTo(201);
         tokens.put(database, JSON.readTree(token.body()).path("token").asText());
+    }
+
+    /** @param requests each second; null for no limit */
+    private void limit(String database, @Nullable Integer requests) throws Exception {
+        String limits = requests == null ? "{}" : "{\"requests_per_second\": " + requests + "}";
+        HttpResponse<String> changed = send("PUT", ADMIN, "/v1/projects/in%20" + database + "/limits", limits);
+        assertThat(changed.statusCode()).as(changed.body()).isEqualTo(200);
+        // Instances know of a change within 5 seconds.
+        Thread.sleep(5_000);
     }
 
     private int append(String database) throws IOException, InterruptedException {

@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -119,7 +120,11 @@ class CommandsIT {
         all.putAll(settings);
         try (ServiceProcess service = ServiceProcess.start(all)) {
             assertThat(service.awaitEnd()).isEqualTo(1);
-            assertThat(String.join("\n", service.output)).contains(told).doesNotContain("SRCFG", "Exception: ");
+            // A task may find its connection closed by the stop, and warn.
+            String said = service.output.stream()
+                    .filter(line -> !line.contains(" WARN "))
+                    .collect(Collectors.joining("\n"));
+            assertThat(said).contains(told).doesNotContain("SRCFG", "Exception: ");
         }
     }
 

@@ -196,6 +196,16 @@ public class SqlFixture {
         return connection;
     }
 
+    /** Removes, as the owner, what a project that has moved has left. */
+    public void removeLeft(UUID projectId) throws SQLException {
+        String remove = "select annals.remove_left('" + projectId + "', 700)";
+        try (Connection owner = database().connect()) {
+            while (numbers(owner, remove).get(0) > 0) {
+                // Removed in steps.
+            }
+        }
+    }
+
     /** Runs statements as a role, in one transaction: {@code done}, or the SQLSTATE of the first that fails. */
     public String as(String role, String... statements) throws SQLException {
         try (Connection connection = connect()) {

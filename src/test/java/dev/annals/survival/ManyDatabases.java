@@ -183,7 +183,7 @@ final class ManyDatabases implements AutoCloseable {
 
     /** Removes what a project has left in a database. */
     void removeLeft(UUID project, String name) throws SQLException {
-        StepGate.removeLeft(project, servers.get(name).url());
+        of(name).removeLeft(project);
     }
 
     /** Stops movers before they commit a step, until it is closed. */

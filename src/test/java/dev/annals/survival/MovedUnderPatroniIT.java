@@ -165,7 +165,7 @@ class MovedUnderPatroniIT {
             leader.start();
         }
         cluster.awaitWhole(true);
-        StepGate.removeLeft(project.id(), url(at));
+        SqlFixture.on(url(at)).removeLeft(project.id());
         at = target;
         System.out.printf("%s: %d records meanwhile; %s%n", name, clients.told() - before, clients);
     }

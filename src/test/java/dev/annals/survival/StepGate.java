@@ -5,7 +5,6 @@ import dev.annals.kernel.database.DatabaseUrl;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 
@@ -96,16 +95,6 @@ final class StepGate implements AutoCloseable {
         try (Connection owner = database.connect()) {
             for (String sql : GATES) {
                 SqlFixture.execute(owner, sql);
-            }
-        }
-    }
-
-    /** Removes what a project has left in a database. */
-    static void removeLeft(UUID project, DatabaseUrl database) throws SQLException {
-        try (Connection owner = database.connect()) {
-            String remove = "select annals.remove_left('" + project + "', 5000)";
-            while (SqlFixture.numbers(owner, remove).get(0) > 0) {
-                // Removed in steps.
             }
         }
     }

@@ -109,11 +109,13 @@ class Admissions {
                         new End(head, row.getInteger("mark"), row.getOffsetDateTime("noted_at")));
             }
         }
-        // Home may have been restored, too: then another member says that it has the project. Read once for all that
-        // need it.
-        Uni<List<String>> others = Uni.join()
-                .all(databases.members().stream()
-                        .map(other -> claims(other).onFailure().recoverWithItem(NO_CLAIMS))
+        // Read once for all members. If home was restored, too, another one of them knows better.
+        Uni<List<String>> claims = Uni.join()
+                .all(Stream.concat(
+                                Stream.of(claims(databases.home())),
+                                databases.members().stream()
+                                        .map(member ->
+                                                claims(member).onFailure().recoverWithItem(NO_CLAIMS)))
                         .toList())
                 .andFailFast()
                 .memoize()
@@ -122,7 +124,7 @@ class Admissions {
                 .map(member -> {
                     End end = noted.get(member.name());
                     return lookAt(member, end == null ? List.of() : List.of(end))
-                            .call(state -> admitMember(state, end, others))
+                            .call(state -> admitMember(state, end, claims))
                             .onFailure()
                             .recoverWithNull();
                 })
@@ -154,7 +156,7 @@ class Admissions {
         return statement.ifNoItem().after(PATIENCE).fail();
     }
 
-    private Uni<Void> admitMember(State member, @Nullable End noted, Uni<List<String>> others) {
+    private Uni<Void> admitMember(State member, @Nullable End noted, Uni<List<String>> claims) {
         if (member.row.getString("incarnation") == null) {
             return Uni.createFrom().voidItem(); // a hot standby
         }
@@ -163,11 +165,7 @@ class Admissions {
                     ? Uni.createFrom().voidItem()
                     : note(member, databases.home());
         }
-        return claims(List.of(databases.home()))
-                .chain(claims -> others.map(
-                        more -> Stream.concat(claims.stream(), more.stream()).toList()))
-                .chain(claims -> admit(member, claims))
-                .chain(() -> note(member, databases.home()));
+        return claims.chain(known -> admit(member, known)).chain(() -> note(member, databases.home()));
     }
 
     /** Members that do not answer are compared with home when they do. */

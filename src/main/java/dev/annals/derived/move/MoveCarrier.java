@@ -261,7 +261,7 @@ class MoveCarrier {
             if (stopping || ProjectMove.isCarriedElsewhere(failure)) {
                 return;
             }
-            // At once: a cancel forgets the tries before.
+            // In one step: a cancel removes the back-off at any time.
             BackOff backOff = backOffs.compute(id, (same, last) -> BackOff.after(last));
             if (backOff.tries == 1) {
                 LOG.warnf(

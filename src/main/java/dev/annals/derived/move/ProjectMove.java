@@ -308,7 +308,7 @@ public final class ProjectMove {
     private ProjectCopy.@Nullable End seal(Connection atHome, Connection source, Connection target, Move move)
             throws SQLException {
         Jdbc.execute(source, SEAL_WAITS);
-        // Its answer may be lost, and the seal be there.
+        // If the answer of a committed seal is lost, writers wait until the next try.
         source.setNetworkTimeout(Runnable::run, LONGEST_ANSWER_SEALED_MILLIS);
         while (true) {
             try {

@@ -60,7 +60,7 @@ public final class Copy implements Callable<Integer> {
                 Connection source = own.url().connect();
                 Connection target = to.connect()) {
             rows = copy(source, target);
-            // If this process ends before the commit, no service starts on either database with its records.
+            // Retired first: a crash between the two must not leave two databases that a service can start on.
             EmbeddedDatabase.retire(directory);
             target.commit();
         }

@@ -126,11 +126,15 @@ final class Reconciliation {
     private Optional<Copy> best() {
         return project.copies().values().stream()
                 .filter(copy -> rank(copy) > 0)
-                .max(Comparator.comparing((Copy copy) -> !isHome(copy) || !copy.is("gone") || isSource(copy))
+                .max(Comparator.comparing(this::hasKnownEpoch)
                         .thenComparingLong(Copy::epoch)
                         .thenComparingInt(this::rank)
                         .thenComparing(copy -> !copy.moving())
                         .thenComparingLong(Copy::head));
+    }
+
+    private boolean hasKnownEpoch(Copy copy) {
+        return !isHome(copy) || !copy.is("gone") || isSource(copy);
     }
 
     /** Among the copies of one epoch; 0 for a copy that cannot have the project. */

@@ -96,12 +96,6 @@ public final class MovedDatabases {
 
     /** As the owner. */
     public void removeCopy(UUID project, String database) throws SQLException {
-        try (Connection owner = of(database).connect()) {
-            String remove = "select annals.remove_left('" + project + "', 700)";
-            while (SqlFixture.numbers(owner, remove).get(0) > 0) {
-                owner.commit();
-            }
-            owner.commit();
-        }
+        of(database).removeLeft(project);
     }
 }

@@ -22,8 +22,6 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -262,7 +260,7 @@ class MovedProofIT {
                 int all = size;
                 Await.until("the follower has all", () -> records(follower.output.stream()) == all);
                 assertThat(follower.process().isAlive()).isTrue();
-                removeCopy(database.equals("east") ? home : east);
+                (database.equals("east") ? home : east).removeLeft(project.id());
             }
         }
         assertThat(send("GET", LOGS + "/log/1/tile/0/001", "").body()).isEqualTo(tile.body());
@@ -294,16 +292,6 @@ class MovedProofIT {
         assertThat(succeed("check", file.toString(), "--vkey=" + vkey, "--against=" + before))
                 .contains("records 1 to " + size);
         assertThat(place.checkFeed(project.id())).isEqualTo(size);
-    }
-
-    private void removeCopy(SqlFixture database) throws SQLException {
-        try (Connection owner = database.connect()) {
-            String remove = "select annals.remove_left('" + project.id() + "', 700)";
-            while (SqlFixture.numbers(owner, remove).get(0) > 0) {
-                owner.commit();
-            }
-            owner.commit();
-        }
     }
 
     /** Verifiers read the database that has the project. */

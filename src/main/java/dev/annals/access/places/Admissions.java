@@ -109,7 +109,7 @@ class Admissions {
                         new End(head, row.getInteger("mark"), row.getOffsetDateTime("noted_at")));
             }
         }
-        // Read once for all members. If home was restored, too, another one of them knows better.
+        // Read once for all members. If home was restored as well, another member knows better.
         Uni<List<String>> claims = Uni.join()
                 .all(Stream.concat(
                                 Stream.of(claims(databases.home())),

@@ -92,7 +92,7 @@ public final class ElsewhereException extends RuntimeException {
         return database;
     }
 
-    /** The same of a project that one of two databases has left and the other does not accept yet. */
+    /** For a project that one database has left and the other does not accept yet. */
     public ElsewhereException whileMoving() {
         return moving ? this : new ElsewhereException(projectId, "sealed", database);
     }

@@ -18,19 +18,25 @@ const REFUSED = /^The record ([1-9][0-9]*) was refused /;
 const pathOf = ({name}, operation = '') => `${PATH}/${encodeURIComponent(name)}${operation && `/${operation}`}`;
 const addressOf = ({name}) => `#streams/${encodeURIComponent(name)}`;
 
+function reasonOf({state, stop_reason: stopReason, pause_reason: pauseReason, last_error: lastError}) {
+  const reason = {stopped: stopReason, paused: pauseReason, failing: lastError}[state];
+  return reason ? [make('p', {class: 'error'}, line(reason))] : [];
+}
+
+/** The link that set the stream, and the token that made the link. */
+const linkOf = ({link}) => link && (isLink ? 'set by a link' : `set by link ${link.id} of token ${link.issued_by}`);
+
 /** The state, as it is now. */
 const stateOf = (stream) => [
   facts(`${records(Number(stream.lag))} behind`, `${records(Number(stream.delivered))} delivered`,
     stream.dead_letters > 0 && `${records(Number(stream.dead_letters))} passed by`, since('last', stream.delivered_at)),
-  ...(stream.state === 'stopped' || stream.state === 'failing'
-    ? [make('p', {class: 'error'}, line(stream.stop_reason ?? stream.last_error ?? ''))]
-    : []),
+  ...reasonOf(stream),
 ];
 
 const item = (stream) => make('li', {'data-state': stream.state},
   make('h3', {}, make('a', {href: addressOf(stream)}, make('bdi', {}, line(stream.name))),
     make('span', {class: 'state'}, STATES[stream.state])),
-  facts(line(stream.sink.url), stream.all_projects && 'all projects'),
+  facts(line(stream.sink.url), stream.all_projects && 'all projects', linkOf(stream)),
   ...stateOf(stream));
 
 /** The fields of a stream. @param stream null for a new one */
@@ -164,7 +170,7 @@ async function one(name, page) {
     await done('The stream is changed.');
   };
   return [
-    facts(line(stream.sink.url), stream.all_projects && 'all projects', stream.archive && 'archive', since('made', stream.created_at)),
+    facts(line(stream.sink.url), stream.all_projects && 'all projects', stream.archive && 'archive', linkOf(stream), since('made', stream.created_at)),
     state,
     ...operations(stream, page),
     make('h2', {}, 'Dead letters'),

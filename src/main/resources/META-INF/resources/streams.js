@@ -107,12 +107,13 @@ async function test(name) {
 }
 
 function item(stream) {
-  const why = {stopped: stream.stop_reason, failing: stream.last_error}[stream.state];
+  const why = {stopped: stream.stop_reason, failing: stream.last_error, paused: stream.pause_reason}[stream.state];
   return make(
     'li',
     {'data-state': stream.state},
     make('p', {}, make('b', {}, line(stream.name)), ' ', make('span', {class: 'state'}, TEXTS[stream.state])),
-    make('p', {class: 'note'}, make('bdi', {}, line(stream.sink.url)), stream.all_projects ? ' · all projects' : ''),
+    make('p', {class: 'note'}, make('bdi', {}, line(stream.sink.url)), stream.all_projects ? ' · all projects' : '',
+      stream.link === null ? '' : ' · set by a link'),
     make('p', {class: 'note'}, `${records(Number(stream.lag))} behind, ${records(Number(stream.delivered))} delivered`,
       stream.dead_letters > 0 ? `, ${records(Number(stream.dead_letters))} passed by` : ''),
     ...(why ? [make('p', {class: 'error'}, line(why))] : []),

@@ -389,6 +389,7 @@ begin
   end if;
   update annals.access_token as t set revoked_at = clock_timestamp(), filter = null where t.id = token_id returning * into new_row;
   perform annals.record_change('annals.token.revoke', old_row, new_row, actor_token, address);
+  perform annals.pause_streams_of(new_row, actor_token, address);
 end $$;
 
 -- Sets all limits of a token, within those of its project.
@@ -458,6 +459,9 @@ begin
   loop
     update annals.access_token set expired_at = clock_timestamp(), filter = null where id = old_row.id returning * into new_row;
     perform annals.record_change('annals.token.expire', old_row, new_row, null, null);
+    if new_row.issued_by is null and new_row.replaced_by is null then
+      perform annals.pause_streams_of(new_row, null, null);
+    end if;
     expired := expired + 1;
   end loop;
   return expired;

@@ -22,9 +22,12 @@ begin
     for share;
   elsif actor_token is not null then
     perform from annals.access_token as token
+    -- A link ends with the token that made it.
+    join annals.access_token as maker on maker.id = coalesce(token.issued_by, token.id)
     where token.id = actor_token and token.project_id = project_id
       and (token.scopes && array['stream', 'admin'] or links and 'deliver' = any (token.scopes))
       and token.revoked_at is null and (token.expires_at is null or token.expires_at > clock_timestamp())
+      and maker.revoked_at is null and (maker.expires_at is null or maker.expires_at > clock_timestamp())
     for share;
   else
     return;
@@ -77,6 +80,8 @@ declare
   old_row annals.stream;
   new_row annals.stream;
   only_public boolean := annals.is_link(actor_token, by_link);
+  link        uuid := case when only_public then actor_token end;
+  issued_by   uuid := (select token.issued_by from annals.access_token as token where token.id = link);
 begin
   perform annals.require_streaming(project_id, actor_token, true);
   if all_projects then
@@ -98,9 +103,11 @@ begin
         constraint = 'stream_limit', schema = 'annals', table = 'stream';
     end if;
     insert into annals.stream (
-      id, project_id, name, all_projects, archive, sink_type, url, only_public, secret, format, filter, on_refusal, max_refusals)
+      id, project_id, name, all_projects, archive, sink_type, url, only_public, link_id, link_issued_by, secret, format, filter,
+      on_refusal, max_refusals)
     values (
-      id, project_id, name, all_projects, archive, sink_type, url, only_public, secret, format, filter, on_refusal, max_refusals)
+      id, project_id, name, all_projects, archive, sink_type, url, only_public, link, issued_by, secret, format, filter, on_refusal,
+      max_refusals)
     returning * into new_row;
     insert into annals.stream_progress (stream_id, project_id, cursor)
     select id, p.id, cursor from annals.project as p where all_projects or p.id = project_id;
@@ -120,8 +127,8 @@ begin
         constraint = 'stream_all_projects_kept', schema = 'annals', table = 'stream';
     end if;
     update annals.stream as s
-    set archive = archive, sink_type = sink_type, url = url, only_public = only_public, secret = secret, format = format, filter = filter,
-      on_refusal = on_refusal, max_refusals = max_refusals, stopped_at = null, stop_reason = null
+    set archive = archive, sink_type = sink_type, url = url, only_public = only_public, link_id = link, link_issued_by = issued_by,
+      secret = secret, format = format, filter = filter, on_refusal = on_refusal, max_refusals = max_refusals, stopped_at = null, stop_reason = null
     where s.id = id returning * into new_row;
     if annals.state(old_row) = annals.state(new_row) then
       return;
@@ -155,7 +162,36 @@ begin
   perform annals.record_change('annals.stream.pause', old_row, new_row, actor_token, address);
 end $$;
 
--- Ends a pause or a stop, and tries again at once.
+-- Pauses the streams that a link defined when that link or the token that made it has ended. A token that was rotated lives on in the one
+-- that replaced it. A link's own time pauses nothing: it is a day at most, and streams are to last.
+create or replace function annals.pause_streams_of(ended annals.access_token, actor_token uuid, address inet) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  old_row annals.stream;
+  new_row annals.stream;
+begin
+  for old_row in
+    select * from annals.stream as s
+    where s.project_id = ended.project_id and s.link_id is not null and s.paused_at is null
+      and (s.link_id = ended.id or ended.id in (
+        with recursive maker (id) as (
+          select s.link_issued_by
+          union
+          select token.replaced_by from maker join annals.access_token as token using (id))
+        select id from maker))
+    order by s.id for update
+  loop
+    update annals.stream as s set paused_at = clock_timestamp(), pause_reason = case
+      when ended.issued_by is not null then 'The link that set the stream was revoked.'
+      when ended.revoked_at is not null then 'The token that made the stream''s link was revoked.'
+      else 'The token that made the stream''s link has expired.' end
+    where s.id = old_row.id returning * into new_row;
+    perform annals.record_change('annals.stream.pause', old_row, new_row, actor_token, address);
+  end loop;
+end $$;
+
+-- Ends a pause or a stop, and tries again at once. A link that resumes a link's stream takes it over.
 create or replace function annals.resume_stream(
   project_id uuid, name text, actor_token uuid default null, address inet default inet_client_addr(), by_link boolean default null)
   returns void
@@ -165,6 +201,7 @@ as $$
 declare
   old_row annals.stream;
   new_row annals.stream;
+  is_link boolean := annals.is_link(actor_token, by_link);
 begin
   old_row := annals.lock_stream(project_id, name, actor_token, by_link);
   update annals.stream_progress as p set failures = 0, refusals = 0, retry_at = '-infinity'
@@ -173,7 +210,11 @@ begin
   if old_row.paused_at is null and old_row.stopped_at is null then
     return;
   end if;
-  update annals.stream as s set paused_at = null, stopped_at = null, stop_reason = null
+  update annals.stream as s set paused_at = null, pause_reason = null, stopped_at = null, stop_reason = null,
+    link_id = case when is_link then actor_token else s.link_id end,
+    link_issued_by = case
+      when is_link then (select token.issued_by from annals.access_token as token where token.id = actor_token)
+      else s.link_issued_by end
   where s.id = old_row.id returning * into new_row;
   perform annals.record_change('annals.stream.resume', old_row, new_row, actor_token, address);
 end $$;

@@ -874,6 +874,10 @@ create table annals.stream (
   url           varchar(2048)  not null,
   -- Delivers to public addresses alone: a link defined it.
   only_public   boolean        not null default false,
+  -- The link that defined it or resumed it last, and the token that made the link. If either is revoked, or the token expires, the stream
+  -- is paused.
+  link_id         uuid,
+  link_issued_by  uuid,
   -- Encrypted with a key that is in no database. Null if the sink has none.
   secret        bytea,
   format        varchar(32)    not null,
@@ -883,6 +887,8 @@ create table annals.stream (
   max_refusals  integer        not null,
   created_at    timestamptz    not null default clock_timestamp(),
   paused_at     timestamptz,
+  -- Null if a caller paused it.
+  pause_reason  varchar(1024),
   -- By the service, because it cannot continue.
   stopped_at    timestamptz,
   stop_reason   varchar(1024),
@@ -903,6 +909,8 @@ create table annals.stream (
   -- Only administrators change streams of all projects.
   constraint stream_archive check (not archive
     or all_projects and sink_type = 's3' and format = 'json' and filter = '{}' and on_refusal = 'stop' and not only_public),
+  constraint stream_link check (only_public = (link_id is not null) and (only_public or link_issued_by is null)),
+  constraint stream_paused check (pause_reason is null or paused_at is not null),
   constraint stream_stopped check ((stopped_at is null) = (stop_reason is null))
 );
 

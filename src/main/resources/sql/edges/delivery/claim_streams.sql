@@ -29,7 +29,7 @@ set epoch = p.epoch + 1, leased_by = :instance,
   leased_until = clock_timestamp() + :lease_millis * interval '1 millisecond', turn_at = clock_timestamp()
 from due join annals.stream as s on s.id = due.stream_id
 where p.stream_id = due.stream_id and p.project_id = due.project_id
-returning s.id, s.project_id as owner_id, s.name, s.all_projects, s.archive, s.sink_type, s.url, s.only_public, s.secret, s.format,
-  s.filter::text as filter, s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason,
+returning s.id, s.project_id as owner_id, s.name, s.all_projects, s.archive, s.sink_type, s.url, s.only_public, s.link_id, s.link_issued_by,
+  s.secret, s.format, s.filter::text as filter, s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.pause_reason, s.stopped_at, s.stop_reason,
   p.project_id, p.cursor, p.rewinds, p.archived_through, p.epoch, p.failures, p.refusals, nullif(p.retry_at, '-infinity') as retry_at, p.last_error,
   p.failed_at, p.delivered_at, p.delivered, p.dead_letters, true as leased, 0::bigint as lag

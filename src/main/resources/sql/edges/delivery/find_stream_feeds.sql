@@ -8,8 +8,8 @@
 --
 -- Rows ordered by project id: the columns of annals.stream, with its project as owner_id, and of annals.stream_progress; leased boolean,
 -- whether an instance delivers it now; lag bigint, the number of records after the cursor.
-select s.id, s.project_id as owner_id, s.name, s.all_projects, s.archive, s.sink_type, s.url, s.only_public, s.secret, s.format,
-  s.filter::text as filter, s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason,
+select s.id, s.project_id as owner_id, s.name, s.all_projects, s.archive, s.sink_type, s.url, s.only_public, s.link_id, s.link_issued_by,
+  s.secret, s.format, s.filter::text as filter, s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.pause_reason, s.stopped_at, s.stop_reason,
   p.project_id, p.cursor, p.rewinds, p.archived_through, p.epoch, p.failures, p.refusals, nullif(p.retry_at, '-infinity') as retry_at, p.last_error,
   p.failed_at, p.delivered_at, p.delivered, p.dead_letters,
   coalesce(p.leased_until > clock_timestamp(), false) as leased,

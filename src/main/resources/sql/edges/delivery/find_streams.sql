@@ -8,8 +8,8 @@
 -- project_id and cursor of the owner's feed, the earliest retry_at, the least archived_through, the newest of the other times and errors, the highest epoch, rewinds,
 -- failures and refusals, the sums of delivered and dead_letters; leased boolean, whether an instance delivers any of them now; lag
 -- bigint, the number of records after the cursors.
-select s.id, s.project_id as owner_id, s.name, s.all_projects, s.archive, s.sink_type, s.url, s.only_public, s.secret, s.format,
-  s.filter::text as filter, s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.stopped_at, s.stop_reason, s.project_id, total.*
+select s.id, s.project_id as owner_id, s.name, s.all_projects, s.archive, s.sink_type, s.url, s.only_public, s.link_id, s.link_issued_by,
+  s.secret, s.format, s.filter::text as filter, s.on_refusal, s.max_refusals, s.created_at, s.paused_at, s.pause_reason, s.stopped_at, s.stop_reason, s.project_id, total.*
 from annals.stream as s
 cross join lateral (
   select max(p.cursor) filter (where p.project_id = s.project_id) as cursor,

@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param archive whether records that its store has confirmed may be removed, as those of an archive
  * @param url without a secret
  * @param onlyPublic whether it may deliver to public addresses alone, because a link defined it
+ * @param link the token of the link that defined it or resumed it last; null for a stream that no link defined
+ * @param linkIssuedBy the token that made the link
  * @param secret encrypted; null if the sink has none
  * @param filter a JSON object: filters by their names
  * @param deadLetters whether the stream skips a record that the sink refuses for good; otherwise it stops there
@@ -31,6 +33,8 @@ record NamedStream(
         SinkType sinkType,
         String url,
         boolean onlyPublic,
+        @Nullable UUID link,
+        @Nullable UUID linkIssuedBy,
         byte @Nullable [] secret,
         StreamFormat format,
         String filter,
@@ -38,6 +42,7 @@ record NamedStream(
         int maxRefusals,
         OffsetDateTime createdAt,
         @Nullable OffsetDateTime pausedAt,
+        @Nullable String pauseReason,
         @Nullable OffsetDateTime stoppedAt,
         @Nullable String stopReason,
         Progress progress) {
@@ -82,6 +87,8 @@ record NamedStream(
                 SinkType.of(row.getString("sink_type")).orElseThrow(),
                 row.getString("url"),
                 row.getBoolean("only_public"),
+                row.getUUID("link_id"),
+                row.getUUID("link_issued_by"),
                 row.getBuffer("secret") == null ? null : row.getBuffer("secret").getBytes(),
                 StreamFormat.of(row.getString("format")).orElseThrow(),
                 row.getString("filter"),
@@ -89,6 +96,7 @@ record NamedStream(
                 row.getInteger("max_refusals"),
                 row.getOffsetDateTime("created_at"),
                 row.getOffsetDateTime("paused_at"),
+                row.getString("pause_reason"),
                 row.getOffsetDateTime("stopped_at"),
                 row.getString("stop_reason"),
                 progress(row));
@@ -138,12 +146,26 @@ record NamedStream(
         json.writeStringField("on_refusal", deadLetters ? DEAD_LETTER : STOP);
         json.writeNumberField("max_refusals", maxRefusals);
         json.writeStringField("created_at", text(createdAt));
+        writeLink(json);
         json.writeStringField("state", state());
         json.writeStringField("paused_at", text(pausedAt));
+        json.writeStringField("pause_reason", pauseReason);
         json.writeStringField("stopped_at", text(stoppedAt));
         json.writeStringField("stop_reason", stopReason);
         json.writeStringField("cursor", allProjects ? null : progress.cursor.toString());
         writeProgress(json);
+        json.writeEndObject();
+    }
+
+    private void writeLink(JsonGenerator json) throws IOException {
+        json.writeFieldName("link");
+        if (link == null) {
+            json.writeNull();
+            return;
+        }
+        json.writeStartObject();
+        json.writeStringField("id", link.toString());
+        json.writeStringField("issued_by", linkIssuedBy == null ? null : linkIssuedBy.toString());
         json.writeEndObject();
     }
 

@@ -38,18 +38,24 @@ public final class StreamCommand {
     private static final String STREAMS = "/v1/streams";
 
     private static String line(JsonNode stream) {
-        return String.join(
+        String fields = String.join(
                 "\t",
                 stream.path("name").asText(),
                 stream.path("state").asText(),
                 "lag " + stream.path("lag").asText(),
                 stream.path("sink").path("url").asText(),
                 why(stream));
+        JsonNode link = stream.path("link");
+        return link.isObject()
+                ? fields + "\tset by link " + link.path("id").asText() + " of token "
+                        + link.path("issued_by").asText()
+                : fields;
     }
 
     private static String why(JsonNode stream) {
         return switch (stream.path("state").asText()) {
             case "stopped" -> stream.path("stop_reason").asText();
+            case "paused" -> stream.path("pause_reason").asText("");
             case "failing" -> stream.path("last_error").asText();
             default -> "";
         };
@@ -228,7 +234,9 @@ public final class StreamCommand {
     @Command(
             name = "list",
             mixinStandardHelpOptions = true,
-            description = "Lists the streams of the project: name, state, lag, sink, and the last error.")
+            description =
+                    "Lists the streams of the project: name, state, lag, sink, the reason or the last error, and the link"
+                            + " that set it.")
     @RegisterForReflection
     static final class Listing extends OfStreams {
 

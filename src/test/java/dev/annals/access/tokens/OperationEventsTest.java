@@ -85,7 +85,7 @@ class OperationEventsTest extends ProjectTest {
                     identity_grant, claim created_at description id issuer limits project_id revoked_at scopes value
                     identity_entry, created_at grant_id identity_id
                     archive, bytes created_at file_name first_sequence_id id last_sequence_id project_id sha256
-                    stream, all_projects archive created_at filter format id max_refusals name on_refusal only_public paused_at project_id rewinds rewound_to secret_digest sink_type stop_reason stopped_at url
+                    stream, all_projects archive created_at filter format id link_id link_issued_by max_refusals name on_refusal only_public pause_reason paused_at project_id rewinds rewound_to secret_digest sink_type stop_reason stopped_at url
                     alert, created_at enabled id interval_seconds name project_id q threshold
                     """)
     void eventsShowNoColumnThatIsNotListedHere(String table, String columns) throws Exception {

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasSize;
+import static org.hamcrest.Matchers.not;
+import static org.hamcrest.Matchers.nullValue;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.Await;
@@ -21,12 +23,14 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A link shows the records that it was made for, on every way out, and nothing else. */
@@ -350,6 +354,123 @@ class ViewerLinkTest extends ProjectTest {
         with(maker).get("/v1/streams/s").then().statusCode(200);
     }
 
+    /** In the transaction that ends them. */
+    @ParameterizedTest
+    @CsvSource({
+        "link revoked,          The link that set the stream was revoked.",
+        "maker revoked,         The token that made the stream's link was revoked.",
+        "maker rotated revoked, The token that made the stream's link was revoked.",
+        "successor revoked,     The token that made the stream's link was revoked.",
+        "maker expired,         The token that made the stream's link has expired."
+    })
+    void aStreamOfALinkIsPausedWithTheLinkAndWithTheTokenThatMadeIt(String end, String reason) throws Exception {
+        maker = end.equals("maker expired") ? shortToken() : log.newToken(project.id(), "link", "read", "stream");
+        Response made = makeStreamsLink();
+        String makerId = with(maker).get("/v1/whoami").path("token_id");
+        assertThat(stream(tokenOf(made), "https://sink.invalid/").statusCode()).isEqualTo(201);
+        with(log.newToken(project.id(), "stream"))
+                .get("/v1/streams/s")
+                .then()
+                .body("link.id", equalTo(made.path("id")))
+                .body("link.issued_by", equalTo(makerId))
+                .body("pause_reason", nullValue());
+
+        switch (end) {
+            case "link revoked" -> revoke(made.path("id"));
+            case "maker revoked" -> revoke(makerId);
+            case "maker rotated revoked" -> {
+                String unused = rotate(makerId);
+                revoke(makerId);
+            }
+            case "successor revoked" -> {
+                String successor = rotate(makerId);
+                awaitExpiry(makerId);
+                assertThat(streamState()).isEqualTo("null null");
+                revoke(successor);
+            }
+            default -> awaitExpiry(makerId);
+        }
+
+        assertThat(streamState()).isEqualTo("paused " + reason);
+        assertThat(log.text(
+                        "select metadata -> 'after' ->> 'pause_reason' from annals.feed where project_id = annals.administration()"
+                                + " and action = 'annals.stream.pause' and metadata -> 'after' ->> 'project_id' = '"
+                                + project.id() + "'"))
+                .isEqualTo(reason);
+        String operator = log.newToken(project.id(), "stream");
+        with(operator).post("/v1/streams/s/resume").then().statusCode(200).body("state", not("paused"));
+    }
+
+    @Test
+    void aLinkThatResumesAStreamAnswersForIt() throws Exception {
+        maker = log.newToken(project.id(), "link", "read", "stream");
+        Response first = makeStreamsLink();
+        assertThat(stream(tokenOf(first), "https://sink.invalid/").statusCode()).isEqualTo(201);
+        revoke(first.path("id"));
+        Response second = makeStreamsLink();
+        with(tokenOf(second))
+                .post("/v1/streams/s/resume")
+                .then()
+                .statusCode(200)
+                .body("pause_reason", nullValue())
+                .body("link.id", equalTo(second.path("id")));
+        revoke(second.path("id"));
+        assertThat(streamState()).startsWith("paused ");
+    }
+
+    private String shortToken() {
+        return with(AuditLogFixture.ADMIN_TOKEN)
+                .contentType("application/json")
+                .body("{\"scopes\": [\"link\", \"read\", \"stream\"], \"expires_at\": \""
+                        + Instant.now().plusSeconds(5) + "\"}")
+                .post("/v1/projects/" + project.id() + "/tokens")
+                .then()
+                .statusCode(201)
+                .extract()
+                .path("token");
+    }
+
+    private Response makeStreamsLink() {
+        return make("{\"whole_project\": true, \"capabilities\": [\"read\", \"streams\"]}");
+    }
+
+    private static String tokenOf(Response link) {
+        return link.<String>path("url").replaceAll(".*#token=", "");
+    }
+
+    private void revoke(String id) {
+        with(AuditLogFixture.ADMIN_TOKEN)
+                .delete("/v1/projects/" + project.id() + "/tokens/" + id)
+                .then()
+                .statusCode(204);
+    }
+
+    private String rotate(String id) {
+        return with(AuditLogFixture.ADMIN_TOKEN)
+                .contentType("application/json")
+                .body("{\"overlap_seconds\": 0}")
+                .post("/v1/projects/" + project.id() + "/tokens/" + id + "/rotate")
+                .then()
+                .statusCode(201)
+                .extract()
+                .path("id");
+    }
+
+    /** The service also looks for expired tokens, every few seconds. */
+    private void awaitExpiry(String id) throws Exception {
+        log.run("select pg_sleep_until(expires_at) from annals.access_token where id = '" + id + "'");
+        log.run("select annals.expire_tokens(1000)");
+        Await.until(
+                "the expiry is noted",
+                () -> log.number("select count(expired_at) from annals.access_token where id = '" + id + "'") == 1);
+    }
+
+    private String streamState() throws Exception {
+        return log.text(
+                "select concat_ws(' ', case when paused_at is null then 'null' else 'paused' end, coalesce(pause_reason, 'null'))"
+                        + " from annals.stream where project_id = '" + project.id() + "'");
+    }
+
     private String onlyPublic() {
         return "select count(*) from annals.stream where only_public and project_id = '" + project.id() + "'";
     }
@@ -400,7 +521,7 @@ class ViewerLinkTest extends ProjectTest {
         String id = make("{\"subject_id\": \"c-1\"}").path("id");
         with(AuditLogFixture.ADMIN_TOKEN)
                 .contentType("application/json")
-                .body("{}")
+                .body("{\"overlap_seconds\": 0}")
                 .post("/v1/projects/" + project.id() + "/tokens/" + id + "/rotate")
                 .then()
                 .statusCode(409);

@@ -65,7 +65,6 @@ public final class AwsCredentials implements S3Credentials {
     private static final Pattern REGION = Pattern.compile("[0-9a-z-]{1,64}");
     private static final Pattern ROLE = Pattern.compile("[0-9A-Za-z+=,.@_-]{1,64}");
     private static final Pattern LINE = Pattern.compile("[!-~]{1,20480}");
-    private static final Pattern CODE = Pattern.compile("<Code>([0-9A-Za-z.]{1,64})</Code>");
     private static final Pattern SECTION = Pattern.compile("\\[\\s*(?:profile\\s+)?([^\\]]+?)\\s*]");
     private static final List<String> UNSUPPORTED =
             List.of("source_profile", "credential_source", "credential_process", "sso_session", "sso_start_url");
@@ -77,6 +76,7 @@ public final class AwsCredentials implements S3Credentials {
     private final InstantSource clock;
     private @Nullable Session current;
     private @Nullable CompletableFuture<Keys> renewal;
+    private volatile boolean hadKeys;
 
     /**
      * Keys and their lifetime.
@@ -137,11 +137,15 @@ public final class AwsCredentials implements S3Credentials {
         });
     }
 
+    /** From their source, unless it was asked since. */
     @Override
-    public synchronized void rejected(Keys keys) {
-        if (current != null && current.keys().equals(keys)) {
-            current = null;
+    public Uni<Keys> otherThan(Keys rejected) {
+        synchronized (this) {
+            if (current != null && current.keys().equals(rejected)) {
+                current = null;
+            }
         }
+        return keys();
     }
 
     private synchronized CompletableFuture<Keys> renewed() {
@@ -154,7 +158,7 @@ public final class AwsCredentials implements S3Credentials {
                 .deferred(this::load)
                 .ifNoItem()
                 .after(LIMIT.multipliedBy(2))
-                .failWith(() -> none("Their source does not answer."))
+                .failWith(() -> later("Their source does not answer."))
                 .subscribe()
                 .with(
                         session -> {
@@ -171,6 +175,7 @@ public final class AwsCredentials implements S3Credentials {
     private synchronized void replace(Session session) {
         current = session;
         renewal = null;
+        hadKeys = true;
     }
 
     /** The previous keys are used as long as they last. */
@@ -192,7 +197,22 @@ public final class AwsCredentials implements S3Credentials {
     }
 
     private static NoCredentialsException none(String why) {
-        return new NoCredentialsException("The service has no credentials. " + why);
+        return new NoCredentialsException("The service has no credentials. " + why, false);
+    }
+
+    private static NoCredentialsException later(String why) {
+        return new NoCredentialsException("The service has no credentials yet. " + why, true);
+    }
+
+    /** No answer of a source that is configured. */
+    private static NoCredentialsException unreachable(String source, HttpExchange exchange, Throwable failure) {
+        String why = source + ": " + exchange.explain(failure);
+        return failure instanceof Targets.RefusedTargetException ? none(why) : later(why);
+    }
+
+    private static NoCredentialsException refused(String source, HttpExchange.Answer answer, String advice) {
+        String why = source + ". " + AwsAnswers.why(answer);
+        return AwsAnswers.isTemporary(answer) ? later(why) : none(why + advice);
     }
 
     private @Nullable String variable(String name) {
@@ -291,15 +311,15 @@ public final class AwsCredentials implements S3Credentials {
                                 "WebIdentityToken",
                                 token))))))
                 .onFailure(failure -> !(failure instanceof NoCredentialsException))
-                .transform(failure -> none(sts + " (AWS_ENDPOINT_URL_STS, AWS_REGION): " + http.explain(failure)))
+                .transform(failure -> unreachable(sts + " (AWS_ENDPOINT_URL_STS, AWS_REGION)", http, failure))
                 .map(answer -> {
-                    String body = answer.body().toString(StandardCharsets.UTF_8);
-                    Matcher code = CODE.matcher(body);
                     if (answer.status() != 200) {
-                        throw none(sts + " does not give the role " + role + " to the web identity of " + file
-                                + ": HTTP status " + answer.status() + (code.find() ? ", " + code.group(1) : "")
-                                + ". Check the role's trust policy.");
+                        throw refused(
+                                sts + " does not give the role " + role + " to the web identity of " + file,
+                                answer,
+                                advice(AwsAnswers.code(answer)));
                     }
+                    String body = answer.body().toString(StandardCharsets.UTF_8);
                     return session(
                             sts.toString(),
                             field -> element(body, field),
@@ -308,6 +328,15 @@ public final class AwsCredentials implements S3Credentials {
                             "SessionToken",
                             "Expiration");
                 });
+    }
+
+    private static String advice(@Nullable String code) {
+        return switch (code == null ? "" : code) {
+            case "AccessDenied" -> " Check the role's trust policy.";
+            case "InvalidIdentityToken" -> " Check the identity provider at AWS, and the token's issuer and audience.";
+            case "ValidationError" -> " Check AWS_ROLE_ARN and AWS_ROLE_SESSION_NAME.";
+            default -> "";
+        };
     }
 
     private URI sts() {
@@ -423,8 +452,10 @@ public final class AwsCredentials implements S3Credentials {
                 .chain(headers ->
                         exchange.send(new HttpExchange.Request(HttpMethod.GET, url, headers, Buffer.buffer())))
                 .onFailure(failure -> !(failure instanceof NoCredentialsException))
-                .transform(failure -> none("The container's endpoint " + url.getAuthority() + " (" + RELATIVE + ", "
-                        + FULL + "): " + exchange.explain(failure)))
+                .transform(failure -> unreachable(
+                        "The container's endpoint " + url.getAuthority() + " (" + RELATIVE + ", " + FULL + ")",
+                        exchange,
+                        failure))
                 .map(answer -> fromJson("The container's endpoint " + url.getAuthority(), answer));
     }
 
@@ -445,7 +476,7 @@ public final class AwsCredentials implements S3Credentials {
         if (answer.status() != 200
                 || !fields.isObject()
                 || !fields.path("Code").asText("Success").equals("Success")) {
-            throw none(source + " gives none: HTTP status " + answer.status() + ".");
+            throw refused(source + " gives none", answer, "");
         }
         return session(
                 source,
@@ -477,8 +508,11 @@ public final class AwsCredentials implements S3Credentials {
                         .map(answer -> line(answer, ROLE))
                         .chain(role -> ask(HttpMethod.GET, endpoint, INSTANCE + role, INSTANCE_TOKEN, token)))
                 .onFailure(failure -> !(failure instanceof NoCredentialsException))
-                .transform(failure -> none(tried + endpoint + ": " + metadata.explain(failure)
-                        + " In a container, its hop limit must be 2" + advice))
+                // Without keys before, this may be no instance of AWS.
+                .transform(failure -> hadKeys
+                        ? unreachable("The instance's endpoint " + endpoint, metadata, failure)
+                        : none(tried + endpoint + ": " + metadata.explain(failure)
+                                + " In a container, its hop limit must be 2" + advice))
                 .map(answer -> fromJson("The instance's endpoint " + endpoint, answer));
     }
 
@@ -490,8 +524,7 @@ public final class AwsCredentials implements S3Credentials {
     private static String line(HttpExchange.Answer answer, Pattern pattern) {
         String[] lines = answer.body().toString(StandardCharsets.UTF_8).strip().split("\\R", -1);
         if (answer.status() != 200 || !pattern.matcher(lines[0]).matches()) {
-            throw none("The instance's endpoint has no role for it: HTTP status " + answer.status()
-                    + ". Attach a role to the instance.");
+            throw refused("The instance's endpoint has no role for it", answer, " Attach a role to the instance.");
         }
         return lines[0];
     }

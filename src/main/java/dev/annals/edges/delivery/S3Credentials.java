@@ -32,8 +32,16 @@ public interface S3Credentials {
         @Serial
         private static final long serialVersionUID = 1;
 
-        NoCredentialsException(String message) {
+        private final boolean isTemporary;
+
+        NoCredentialsException(String message, boolean isTemporary) {
             super(message, null, false, false);
+            this.isTemporary = isTemporary;
+        }
+
+        /** Whether the source may have some later. */
+        public boolean isTemporary() {
+            return isTemporary;
         }
     }
 
@@ -44,8 +52,10 @@ public interface S3Credentials {
      */
     Uni<Keys> keys();
 
-    /** Reports that a store rejected these keys as expired: the next call of {@link #keys} asks for new ones. */
-    default void rejected(Keys keys) {}
+    /** Keys in place of those that a store rejected; the same ones if there are no others. */
+    default Uni<Keys> otherThan(Keys rejected) {
+        return keys();
+    }
 
     /**
      * Keys that last.

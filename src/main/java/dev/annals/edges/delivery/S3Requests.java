@@ -17,8 +17,7 @@ import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
@@ -37,9 +36,6 @@ public final class S3Requests {
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC);
     private static final int DATE_LENGTH = 8;
-    private static final Pattern EXPIRED =
-            Pattern.compile("<Code>(?:ExpiredToken|InvalidToken|TokenRefreshRequired)</Code>");
-    private static final Pattern CODE = Pattern.compile("<Code>([0-9A-Za-z]{1,64})</Code>");
     private static final String NOTHING = hex(sha256(new byte[0]));
 
     private final HttpExchange http;
@@ -133,16 +129,19 @@ public final class S3Requests {
             Map<String, String> headers,
             Buffer body,
             String digest) {
+        Function<S3Credentials.Keys, Uni<HttpExchange.Answer>> sent =
+                keys -> http.send(signed(keys, method, path, parameters, headers, body, digest))
+                        .map(AwsAnswers::withError);
         return credentials
                 .keys()
-                .chain(keys -> http.send(signed(keys, method, path, parameters, headers, body, digest))
-                        .invoke(answer -> {
-                            if (answer.status() >= 400
-                                    && EXPIRED.matcher(answer.body().toString(StandardCharsets.UTF_8))
-                                            .find()) {
-                                credentials.rejected(keys);
-                            }
-                        }));
+                .chain(keys -> sent.apply(keys)
+                        .chain(answer -> AwsAnswers.asksForOtherKeys(answer)
+                                ? credentials
+                                        .otherThan(keys)
+                                        .chain(others -> others.equals(keys)
+                                                ? Uni.createFrom().item(answer)
+                                                : sent.apply(others))
+                                : Uni.createFrom().item(answer)));
     }
 
     private HttpExchange.Request signed(
@@ -204,12 +203,6 @@ public final class S3Requests {
             return String.valueOf(failure.getMessage());
         }
         return http.explain(failure);
-    }
-
-    /** The reason why an answer is not the expected one, for people: the status, and the code that the store gives. */
-    public static String why(HttpExchange.Answer answer) {
-        Matcher code = CODE.matcher(answer.body().toString(StandardCharsets.UTF_8));
-        return answer.text() + (code.find() ? " It says " + code.group(1) + "." : "");
     }
 
     public static String hex(byte[] bytes) {

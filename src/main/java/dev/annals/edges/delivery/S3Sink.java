@@ -175,7 +175,7 @@ final class S3Sink implements Sink {
 
     private static void require(HttpExchange.Answer answer, int status) {
         if (answer.status() != status) {
-            throw new SinkException(S3Requests.why(answer));
+            throw new SinkException(AwsAnswers.why(answer));
         }
     }
 
@@ -221,7 +221,7 @@ final class S3Sink implements Sink {
                     return answer.status() == EXISTS
                             ? new Outcome.Moved()
                             : new Outcome.Failed(
-                                    S3Requests.why(answer), answer.failed().after());
+                                    AwsAnswers.why(answer), answer.failed().after());
                 });
     }
 

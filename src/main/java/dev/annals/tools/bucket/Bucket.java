@@ -1,5 +1,6 @@
 package dev.annals.tools.bucket;
 
+import dev.annals.edges.delivery.AwsAnswers;
 import dev.annals.edges.delivery.AwsCredentials;
 import dev.annals.edges.delivery.HttpExchange;
 import dev.annals.edges.delivery.S3Credentials;
@@ -36,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A bucket of an S3-compatible store. Its methods block, and repeat a request with growing pauses while the store does not answer, or
- * answers with 408, 425, 429 or 5xx. Objects are read and written in parts of {@link #PART} bytes.
+ * says that it or the source of the keys can answer later. Objects are read and written in parts of {@link #PART} bytes.
  */
 public final class Bucket implements AutoCloseable {
 
@@ -268,13 +269,16 @@ public final class Bucket implements AutoCloseable {
             String after = null;
             try {
                 HttpExchange.Answer answer = request.get().await().indefinitely();
-                if (!answer.isTemporary()) {
+                if (!AwsAnswers.isTemporary(answer)) {
                     return answer;
                 }
-                why = S3Requests.why(answer);
+                why = AwsAnswers.why(answer);
                 after = answer.headers().get("retry-after");
             } catch (S3Credentials.NoCredentialsException e) {
-                throw new IOException(e.getMessage(), e);
+                if (!e.isTemporary()) {
+                    throw new IOException(e.getMessage(), e);
+                }
+                why = String.valueOf(e.getMessage());
             } catch (RuntimeException e) {
                 why = requests.explain(e);
             }
@@ -294,7 +298,7 @@ public final class Bucket implements AutoCloseable {
 
     HttpExchange.Answer require(HttpExchange.Answer answer, int status) throws IOException {
         if (answer.status() != status) {
-            throw new IOException("The store at " + shown + " refuses. " + S3Requests.why(answer));
+            throw new IOException("The store at " + shown + " refuses. " + AwsAnswers.why(answer));
         }
         return answer;
     }

@@ -4,12 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import com.sun.net.httpserver.HttpServer;
 import dev.annals.Await;
 import dev.annals.BesideTheService;
 import dev.annals.edges.delivery.S3Credentials.Keys;
 import dev.annals.edges.delivery.S3Credentials.NoCredentialsException;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -17,6 +21,7 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -25,6 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -178,6 +184,121 @@ class AwsCredentialsTest {
         assertThatThrownBy(() -> keys(credentials)).hasMessageContaining("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
     }
 
+    /** Each is also repeated by AWS's SDKs. */
+    @ParameterizedTest
+    @CsvSource({
+        "503, ServiceUnavailable",
+        "500, InternalFailure",
+        "400, Throttling",
+        "400, ThrottlingException",
+        "403, RequestLimitExceeded",
+        "400, IDPCommunicationError",
+        "400, RequestTimeout",
+        "400, ExpiredTokenException",
+        "429, ''"
+    })
+    void aSourceThatHasNoneNowMayHaveSomeLater(int status, String code) throws Exception {
+        useWebIdentity();
+        String xml = "<ErrorResponse><Error><Type>Sender</Type><Code>" + code + "</Code></Error></ErrorResponse>";
+        try (FixedAnswer sts = new FixedAnswer(status, code.isEmpty() ? "" : xml)) {
+            environment.put("AWS_ENDPOINT_URL_STS", sts.url());
+            assertTemporary(code);
+        }
+        environment.remove("AWS_WEB_IDENTITY_TOKEN_FILE");
+        for (String json : List.of("{\"code\": \"%s\"}", "{\"__type\": \"com.amazonaws#%s\"}")) {
+            try (FixedAnswer container = new FixedAnswer(status, json.formatted(code))) {
+                environment.put("AWS_CONTAINER_CREDENTIALS_FULL_URI", container.url());
+                assertTemporary(code);
+            }
+        }
+    }
+
+    private void assertTemporary(String code) {
+        assertThatThrownBy(() -> keys(credentials()))
+                .isInstanceOfSatisfying(
+                        NoCredentialsException.class,
+                        none -> assertThat(none.isTemporary()).isTrue())
+                .hasMessageContaining(code)
+                .hasMessageNotContaining("trust policy");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "403, AccessDenied,         trust policy",
+        "400, InvalidIdentityToken, identity provider",
+        "400, ValidationError,      AWS_ROLE_ARN",
+        "400, MalformedPolicyDocument, ''"
+    })
+    void aRefusalIsNoTemporaryFaultAndSaysWhatToCheck(int status, String code, String advice) throws Exception {
+        useWebIdentity();
+        try (FixedAnswer sts =
+                new FixedAnswer(status, "<ErrorResponse><Error><Code>" + code + "</Code></Error></ErrorResponse>")) {
+            environment.put("AWS_ENDPOINT_URL_STS", sts.url());
+            assertThatThrownBy(() -> keys(credentials()))
+                    .isInstanceOfSatisfying(
+                            NoCredentialsException.class,
+                            none -> assertThat(none.isTemporary()).isFalse())
+                    .hasMessageContainingAll(code, advice);
+        }
+    }
+
+    @Test
+    void anEndpointThatDoesNotAnswerMayAnswerLaterUnlessItNeverDid() throws Exception {
+        useWebIdentity();
+        environment.put("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1");
+        assertTemporary("No connection can be made");
+        environment.remove("AWS_WEB_IDENTITY_TOKEN_FILE");
+        AwsCredentials ofInstance = credentials();
+        assertThat(keys(ofInstance)).isEqualTo(temporary(0));
+        aws.close();
+        now = now.plus(Duration.ofHours(2));
+        assertThatThrownBy(() -> keys(ofInstance))
+                .isInstanceOfSatisfying(
+                        NoCredentialsException.class,
+                        none -> assertThat(none.isTemporary()).isTrue());
+        assertThatThrownBy(() -> keys(credentials()))
+                .isInstanceOfSatisfying(
+                        NoCredentialsException.class,
+                        none -> assertThat(none.isTemporary()).isFalse());
+    }
+
+    /** A refused HEAD has no body, and so no code. */
+    @ParameterizedTest
+    @CsvSource({
+        "GET, <Error><Code>ExpiredToken</Code></Error>",
+        "GET, <Error><Code>TokenRefreshRequired</Code></Error>",
+        "HEAD, ''"
+    })
+    void aRequestWithKeysThatHaveEndedIsSentAgainWithOthers(String method, String refusal) throws Exception {
+        useContainer();
+        List<String> tokens = new CopyOnWriteArrayList<>();
+        HttpServer store =
+                HttpServer.create(new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), 0), 0);
+        store.createContext("/", exchange -> {
+            try (exchange) {
+                tokens.add(exchange.getRequestHeaders().getFirst("x-amz-security-token"));
+                boolean isEnded = tokens.size() == 1;
+                byte[] body = (isEnded ? refusal : "").getBytes(StandardCharsets.UTF_8);
+                exchange.sendResponseHeaders(isEnded ? 400 : 200, body.length == 0 ? -1 : body.length);
+                exchange.getResponseBody().write(body);
+            }
+        });
+        store.start();
+        try {
+            S3Requests requests = new S3Requests(
+                    vertx,
+                    S3Url.parse("s3+http://127.0.0.1:" + store.getAddress().getPort() + "/bucket?region=eu-central-1"),
+                    credentials(),
+                    Duration.ofSeconds(60));
+            Uni<HttpExchange.Answer> answer =
+                    method.equals("HEAD") ? requests.head("key") : requests.list("key", "", 1);
+            assertThat(answer.await().atMost(Duration.ofSeconds(60)).status()).isEqualTo(200);
+            assertThat(tokens).containsExactly("session-0", "session-1");
+        } finally {
+            store.stop(0);
+        }
+    }
+
     /** The token of a container would be sent to another machine in plain text. */
     @ParameterizedTest
     @ValueSource(
@@ -312,10 +433,10 @@ class AwsCredentialsTest {
         useWebIdentity();
         AwsCredentials credentials = credentials();
         Keys first = keys(credentials);
-        credentials.rejected(first);
-        assertThat(keys(credentials)).isEqualTo(temporary(1));
-        credentials.rejected(first);
-        assertThat(keys(credentials)).isEqualTo(temporary(1));
+        for (int i = 0; i < 2; i++) {
+            assertThat(credentials.otherThan(first).await().atMost(Duration.ofSeconds(60)))
+                    .isEqualTo(temporary(1));
+        }
     }
 
     /** A caller that gives up takes nothing from the others. */

@@ -2,7 +2,7 @@
 
 import {FEED, askJson, isLink, ofBrowser, project} from './api.js';
 import {offerValues} from './facets.js';
-import {LANGUAGE, metadataField, term} from './query.js';
+import {LANGUAGE, decomposed, metadataField, term} from './query.js';
 import {recordsBetween, watch} from './store.js';
 import {button, byId, exact, line, make} from './text.js';
 import {PRESETS} from './times.js';
@@ -138,7 +138,7 @@ function partAt(text) {
     : {from: value, field: text.slice(start, colon).toLowerCase(), fieldAsTyped: text.slice(start, colon), typed: text.slice(value).replace(/^"/, '')};
 }
 
-const folded = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+const folded = (text) => decomposed(text).replace(/\p{M}/gu, '').toLowerCase();
 
 const unlike = (values) => [...new Map(values.map((one) => [one.value, one])).values()];
 

@@ -65,13 +65,57 @@ return content collate "C" !~ '[^\u0001-\u007f\u00a1-\u00a7\u00a9\u00ab-\u00ae\u
   '\uff21-\uff3a\uff41-\uff5a\ufffd\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001f9ff'
   '\U0001fa70-\U0001faff\U00020000-\U0002a6df]';
 
--- Whether a text has characters that normalize() of PostgreSQL 16 to 18 changes and that of 15 does not know. Such a text is not normalized,
--- so that all versions fold it alike.
-create or replace function annals.has_later_characters(content text) returns boolean
+-- Characters that normalize() of PostgreSQL 16 to 18 changes and that of 15 does not know, for an expression. They stay as they are, so that
+-- all versions fold a text alike.
+create or replace function annals.later_characters() returns text
 language sql immutable parallel safe
-return content collate "C" ~ '[\u0897\U000105c0-\U000105ff\U00010d40-\U00010d8f\U00010ec0-\U00010eff\U00011380-\U000113ff'
-  '\U00011f00-\U00011f5f\U00016100-\U0001613f\U00016d40-\U00016d7f\U0001cc00-\U0001cebf\U0001e030-\U0001e08f'
-  '\U0001e4d0-\U0001e4ff\U0001e5d0-\U0001e5ff]';
+return '\u0897\U000105c0-\U000105ff\U00010d40-\U00010d8f\U00010ec0-\U00010eff\U00011380-\U000113ff\U00011f00-\U00011f5f'
+  '\U00016100-\U0001613f\U00016d40-\U00016d7f\U0001cc00-\U0001cebf\U0001e030-\U0001e08f\U0001e4d0-\U0001e4ff'
+  '\U0001e5d0-\U0001e5ff';
+
+-- Characters that normalize() sorts, such as accents: their decomposition begins with a character of a combining class.
+create or replace function annals.combining_characters() returns text
+language sql immutable parallel safe
+return '\u0300-\u034e\u0350-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f'
+  '\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07eb-\u07f3\u07fd\u0816-\u0819'
+  '\u081b-\u0823\u0825-\u0827\u0829-\u082d\u0859-\u085b\u0898-\u089f\u08ca-\u08e1\u08e3-\u08ff\u093c\u094d\u0951-\u0954'
+  '\u09bc\u09cd\u09fe\u0a3c\u0a4d\u0abc\u0acd\u0b3c\u0b4d\u0bcd\u0c3c\u0c4d\u0c55\u0c56\u0cbc\u0ccd\u0d3b\u0d3c\u0d4d'
+  '\u0dca\u0e38-\u0e3a\u0e48-\u0e4b\u0eb8-\u0eba\u0ec8-\u0ecb\u0f18\u0f19\u0f35\u0f37\u0f39\u0f71-\u0f75\u0f7a-\u0f7d'
+  '\u0f80-\u0f84\u0f86\u0f87\u0fc6\u1037\u1039\u103a\u108d\u135d-\u135f\u1714\u1715\u1734\u17d2\u17dd\u18a9\u1939-\u193b'
+  '\u1a17\u1a18\u1a60\u1a75-\u1a7c\u1a7f\u1ab0-\u1abd\u1abf-\u1ace\u1b34\u1b44\u1b6b-\u1b73\u1baa\u1bab\u1be6\u1bf2\u1bf3'
+  '\u1c37\u1cd0-\u1cd2\u1cd4-\u1ce0\u1ce2-\u1ce8\u1ced\u1cf4\u1cf8\u1cf9\u1dc0-\u1dff\u20d0-\u20dc\u20e1\u20e5-\u20f0'
+  '\u2cef-\u2cf1\u2d7f\u2de0-\u2dff\u302a-\u302f\u3099\u309a\ua66f\ua674-\ua67d\ua69e\ua69f\ua6f0\ua6f1\ua806\ua82c\ua8c4'
+  '\ua8e0-\ua8f1\ua92b-\ua92d\ua953\ua9b3\ua9c0\uaab0\uaab2-\uaab4\uaab7\uaab8\uaabe\uaabf\uaac1\uaaf6\uabed\ufb1e'
+  '\ufe20-\ufe2f\uff9e\uff9f\U000101fd\U000102e0\U00010376-\U0001037a\U00010a0d\U00010a0f\U00010a38-\U00010a3a\U00010a3f'
+  '\U00010ae5\U00010ae6\U00010d24-\U00010d27\U00010eab\U00010eac\U00010f46-\U00010f50\U00010f82-\U00010f85\U00011046'
+  '\U00011070\U0001107f\U000110b9\U000110ba\U00011100-\U00011102\U00011133\U00011134\U00011173\U000111c0\U000111ca'
+  '\U00011235\U00011236\U000112e9\U000112ea\U0001133b\U0001133c\U0001134d\U00011366-\U0001136c\U00011370-\U00011374'
+  '\U00011442\U00011446\U0001145e\U000114c2\U000114c3\U000115bf\U000115c0\U0001163f\U000116b6\U000116b7\U0001172b'
+  '\U00011839\U0001183a\U0001193d\U0001193e\U00011943\U000119e0\U00011a34\U00011a47\U00011a99\U00011c3f\U00011d42'
+  '\U00011d44\U00011d45\U00011d97\U00016af0-\U00016af4\U00016b30-\U00016b36\U00016ff0\U00016ff1\U0001bc9e'
+  '\U0001d165-\U0001d169\U0001d16d-\U0001d172\U0001d17b-\U0001d182\U0001d185-\U0001d18b\U0001d1aa-\U0001d1ad'
+  '\U0001d242-\U0001d244\U0001e000-\U0001e006\U0001e008-\U0001e018\U0001e01b-\U0001e021\U0001e023\U0001e024'
+  '\U0001e026-\U0001e02a\U0001e130-\U0001e136\U0001e2ae\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6\U0001e944-\U0001e94a';
+
+-- normalize() of a text with later characters, which stay as they are, or with long runs of combining characters. Its time grows with the
+-- square of such a run, and it cannot be interrupted, so an invisible joiner divides the run (Stream-Safe Text Format of UAX #15).
+create or replace function annals.normalized_in_parts(content text, form text) returns text
+language sql immutable parallel safe
+return (
+  select string_agg(run.part[1] || pg_catalog.normalize(run.part[2], form), '' order by run.place)
+  from regexp_matches(
+    regexp_replace(content collate "C",
+      '([' || annals.combining_characters() || ']{30})(?=[' || annals.combining_characters() || '])', E'\\1\u034f', 'g'),
+    '([' || annals.later_characters() || ']*)([^' || annals.later_characters() || ']*)', 'g') with ordinality as run (part, place));
+
+create or replace function annals.normalized(content text, form text) returns text
+language sql immutable parallel safe
+return case
+  when octet_length(content) = length(content) then content
+  when content collate "C" ~ ('[' || annals.later_characters() || ']|[' || annals.combining_characters() || ']{31}')
+    then annals.normalized_in_parts(content, form)
+  else pg_catalog.normalize(content, form)
+end;
 
 -- Folds other texts. Each letter that differs costs a replacement; with many, each character costs as much, however many letters a writer
 -- has thought of.
@@ -79,8 +123,8 @@ create or replace function annals.fold_unicode(content text) returns text
 language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp
 as $$
 declare
-  as_it_is constant boolean := annals.is_normal(content) or annals.has_later_characters(content);
-  folded text := lower(case when as_it_is then content else normalize(content, NFKD) end collate "C");
+  as_it_is constant boolean := annals.is_normal(content);
+  folded text := lower(case when as_it_is then content else annals.normalized(content, 'NFKD') end collate "C");
   cased text := regexp_replace(folded collate "C", '[^' || annals.cased_letters() || ']+', '', 'g');
   letter text;
 begin
@@ -96,7 +140,7 @@ begin
     end loop;
   end if;
   folded := replace(folded, 'ß', 'ss');
-  return case when as_it_is then folded else normalize(folded, NFKC) end;
+  return case when as_it_is then folded else annals.normalized(folded, 'NFKC') end;
 end $$;
 
 create or replace function annals.fold(content text) returns text
@@ -115,10 +159,10 @@ declare
 begin
   -- Letters with accents, and accents of their own.
   if folded collate "C" ~ '[\u00df-\u024f\u0300-\u036f\u0386-\u03ce\u0400-\u045f\u1e00-\u1fff]' then
-    folded := translate(
-      case when annals.has_later_characters(content) then folded
-      else normalize(regexp_replace(normalize(folded, NFD) collate "C", '[\u0300-\u036f]+', '', 'g'), NFC) end,
-      'øłđħŧ', 'oldht');
+    folded := annals.normalized(folded, 'NFD');
+    -- Without the joiner, which still divides other marks.
+    folded := regexp_replace(folded collate "C", '[\u0300-\u034e\u0350-\u036f]+', '', 'g');
+    folded := translate(annals.normalized(folded, 'NFC'), E'øłđħŧ\u034f', 'oldht');
   end if;
   return folded;
 end $$;
@@ -161,10 +205,13 @@ return octet_length(word) > length(word)
 create or replace function annals.pairs(word_text text) returns text[]
 language sql immutable parallel safe
 return array(
-  select substr(run.run[1], first, 2)
+  select substr(piece, first, 2)
   from regexp_matches(
     word_text collate "C", '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]{2,}', 'g') as run (run)
-  cross join lateral generate_series(1, length(run.run[1]) - 1) as first);
+  -- Pieces of a long run, because substr() counts from the beginning of its text.
+  cross join lateral generate_series(1, length(run.run[1]) - 1, 64) as start
+  cross join lateral (select substr(run.run[1], start, 65) as piece offset 0) as one
+  cross join lateral generate_series(1, length(piece) - 1) as first);
 
 -- The words by which a text is found.
 create or replace function annals.indexed_words(content text) returns text[]
@@ -257,7 +304,7 @@ return (
     when octet_length(folded) + octet_length(value) < 1024 and strpos(value, E'\x01') = 0
     then folded || case when value = folded collate "C" then '' else E'\x01' || value end
   end
-  from (select annals.fold(value) as folded offset 0) as one);
+  from (select case when octet_length(value) < 1024 then annals.fold(value) end as folded offset 0) as one);
 
 -- The networks by which an address, or a network in them, is indexed, the widest first.
 create or replace function annals.networks(address inet) returns text[]
@@ -322,7 +369,7 @@ $$;
 -- may normalize characters that these do not know.
 create or replace function annals.search_mark() returns text
 language sql immutable parallel safe
-return '2' || md5(array_to_string(array(
+return '3' || md5(array_to_string(array(
     select annals.search_key('00000000-0000-0000-0000-000000000000', 6, word)
     from unnest(annals.words(
       U&'In ISTANBUL: \0130\0131I, CAFE\0301 CAF\00C9; \039B\039F\0301\0393\039F\03A3 \039B\038C\0393\039F\03C2 STRASSE \1E9E \FB01 '

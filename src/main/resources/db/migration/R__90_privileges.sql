@@ -127,7 +127,8 @@ grant select, insert, update (record_count, combination_count, actor_combination
 grant select, insert, delete on annals.search_block to annals_service;
 grant select, insert, update (seen), delete on annals.term to annals_service;
 grant execute on function annals.combination_key(text, text, text), annals.cased_letters(), annals.folded_letters(), annals.case_folding(),
-  annals.is_nearly_folded(text), annals.is_normal(text), annals.has_later_characters(text), annals.fold_unicode(text), annals.fold(text),
+  annals.is_nearly_folded(text), annals.is_normal(text), annals.later_characters(), annals.combining_characters(),
+  annals.normalized_in_parts(text, text), annals.normalized(text, text), annals.fold_unicode(text), annals.fold(text),
   annals.words(text), annals.word_text(text), annals.unicode_word_text(text), annals.metadata_text(jsonb), annals.record_text(annals.audit_record),
   annals.split_words(text), annals.has_dense(text), annals.pairs(text), annals.indexed_words(text), annals.sought(text, boolean), annals.is_id(text), annals.has_within(text, text), annals.number_of(jsonb), annals.time_of(jsonb), annals.beside_dense(text), annals.term(integer, text),
   annals.networks(inet), annals.pattern_keys(uuid, integer, boolean, text, integer),

@@ -114,6 +114,27 @@ class QueryPagesTest {
         assertThat(page.pollMore().sequenceId()).isEqualTo(1_000);
     }
 
+    /** Each would keep normalize() busy for seconds. */
+    @Test
+    void recordsOfManyCombiningCharactersAreIndexedAndSearched() throws SQLException, QueryException {
+        UUID project = log.insertProject();
+        String marks = "'a' || repeat(U&'\\0301', 16000) || repeat(U&'\\0327', 16000) || n";
+        String shorter = "'b' || repeat(U&'\\0301', 100) || repeat(U&'\\0327', 100) || n";
+        log.run("insert into annals.audit_record (project_id, action, message, metadata) select '"
+                + project + "', 'hay', " + marks + ", jsonb_build_object(" + shorter + ", " + shorter
+                + ") from generate_series(1, 1024) as n");
+        SearchIndex index = new SearchIndex(pool, new Limits(100));
+        FeedReader reader = new DatabaseReader(pool, index);
+        new TestProjector(pool, List.of(index), 10_000).catchUp();
+        FeedPage page =
+                FilteredPages.read(reader, project, Order.DESCENDING, null, null, 50, Filter.NONE.and(parse("-zzz")));
+        // Their bytes fill the page before their number does.
+        assertThat(page.records()).hasSizeBetween(10, 50);
+        assertThat(log.number("select count(*) from annals.term where field = 14"))
+                .as("names of metadata in the dictionary")
+                .isEqualTo(1_024);
+    }
+
     @Test
     void theIndexIsUsedForWordsAndWholeValues() throws SQLException, QueryException {
         UUID project = log.insertProject();

@@ -39,7 +39,7 @@ class ProofModuleTest {
         assertThat(process.exitValue()).isZero();
     }
 
-    private static boolean isThere(String tool) throws InterruptedException {
+    static boolean isThere(String tool) throws InterruptedException {
         try {
             return new ProcessBuilder(tool, "--version")
                             .redirectOutput(ProcessBuilder.Redirect.DISCARD)

@@ -93,6 +93,11 @@ class IdentityAccessTest extends CallsOfTheContract {
         Map<String, String> faulty = new LinkedHashMap<>();
         faulty.put("expired", mint(subject, Map.of("iat", 1_700_000_000L), Map.of("seconds", -1)));
         faulty.put("without an end", mint(subject, nothing("exp"), Map.of()));
+        for (String time : List.of("1e400", "-1e400", "1e19", "99999999999999999999", "18446744078000000000", "[]")) {
+            faulty.put("whose end is " + time, mint(subject, Map.of("exp", "raw:" + time), Map.of()));
+            faulty.put("that is valid from " + time, mint(subject, Map.of("nbf", "raw:" + time), Map.of()));
+            faulty.put("of the time " + time, mint(subject, Map.of("iat", "raw:" + time), Map.of()));
+        }
         faulty.put("not valid yet", mint(subject, Map.of("nbf", 4_000_000_000L), Map.of()));
         faulty.put("for another audience", mint(subject, Map.of("aud", "urn:another"), Map.of()));
         faulty.put("for no audience", mint(subject, nothing("aud"), Map.of()));

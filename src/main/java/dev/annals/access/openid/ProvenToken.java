@@ -24,12 +24,14 @@ public record ProvenToken(String issuer, String subject, Instant expiresAt, Json
     /**
      * The claims that a grant can name: texts, whole numbers, and arrays of them. Dots join the names within objects. A
      * backslash escapes a dot or a backslash, so different claims have different names. A mail address counts only if the
-     * provider has verified it.
+     * provider has verified it, which it can say of one alone.
      */
     public List<Claim> texts() {
         List<Claim> texts = new ArrayList<>();
         add("", claims, 0, texts);
-        if (!claims.path("email_verified").asBoolean(false)) {
+        // No asBoolean(): it takes other values than true, such as 1.
+        if (!claims.path("email_verified").booleanValue()
+                || !claims.path("email").isTextual()) {
             texts.removeIf(claim -> claim.name().equals("email"));
         }
         return texts;

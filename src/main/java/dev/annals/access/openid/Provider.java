@@ -58,6 +58,8 @@ public class Provider {
     /** Headers that choose a key, or that this class does not implement. */
     private static final List<String> REFUSED_HEADERS = List.of("jwk", "jku", "x5u", "x5c", "crit", "b64", "zip");
 
+    private static final List<String> TIMES = List.of("exp", "nbf", "iat");
+
     /** In the year 9998: years in answers have four digits. */
     private static final long LAST_SECOND = 253_370_764_800L;
 
@@ -279,6 +281,12 @@ public class Provider {
                 .process(token);
         try {
             JsonNode claims = JSON.readTree(context.getJwtClaims().getRawJson());
+            for (String time : TIMES) {
+                // The library takes a number that is too large for the last moment of all.
+                if (claims.has(time) && !claims.path(time).canConvertToLong()) {
+                    throw new BadToken("The token's claim \"" + time + "\" is no time.");
+                }
+            }
             String subject = claims.path(config.subjectClaim()).asText();
             if (!claims.path(config.subjectClaim()).isTextual() || !ProvenToken.isText(subject, MAX_SUBJECT)) {
                 throw new BadToken("The token does not say whose it is: its claim \"" + config.subjectClaim()

@@ -161,7 +161,13 @@ class IdentityTest extends OpenIdTest {
                 .get(AuditLogFixture.LOGS)
                 .then()
                 .statusCode(403);
-        with(provider.tokenOf(Map.of("email", mail, "email_verified", false)))
+        for (Object unverified : List.of(false, 1, "true", "1", List.of(true), Map.of("a", true))) {
+            with(provider.tokenOf(Map.of("email", mail, "email_verified", unverified)))
+                    .get(AuditLogFixture.LOGS)
+                    .then()
+                    .statusCode(403);
+        }
+        with(provider.tokenOf(Map.of("email", List.of("another@example.org", mail), "email_verified", true)))
                 .get(AuditLogFixture.LOGS)
                 .then()
                 .statusCode(403);

@@ -154,18 +154,18 @@ class StreamStore {
         return failure instanceof PgException error && error.getSqlState().equals("40001");
     }
 
-    /** Refuses a forbidden host at once. Each delivery checks again, and a name that cannot be resolved now is accepted. */
+    /** Refuses each forbidden host at once. Each delivery checks again, and a name that cannot be resolved now is accepted. */
     private Uni<Void> reachable(StreamRequest asked, Targets allowed) {
         return lookUps.run(() -> Multi.createFrom()
                         .iterable(asked.sinkType().hosts(asked.url()))
                         .onItem()
-                        .transformToUniAndConcatenate(allowed::resolve)
+                        .transformToUniAndConcatenate(host -> allowed.resolve(host)
+                                .onFailure(failure -> !(failure instanceof Targets.RefusedTargetException))
+                                .recoverWithNull())
                         .collect()
                         .last())
                 .replaceWithVoid()
-                .onFailure(failure -> !(failure instanceof Targets.RefusedTargetException))
-                .recoverWithNull()
-                .onFailure()
+                .onFailure(Targets.RefusedTargetException.class)
                 .transform(refused -> invalid("/sink/url", String.valueOf(refused.getMessage())));
     }
 

@@ -472,6 +472,8 @@ class KafkaSinkTest extends OneStream {
                 "kafka://127.0.0.1/t#x",
                 "kafka://" + "127.0.0.1,".repeat(16) + "127.0.0.1/t",
                 "kafka://127.0.0.1,10.0.0.1/t",
+                "kafka://nowhere.invalid,10.0.0.1/t",
+                "kafka://127.0.0.1,nowhere.invalid,also-nowhere.invalid,10.0.0.1/t",
                 "https://127.0.0.1/t")) {
             Response refused = set(url, null, Map.of());
             assertThat(refused.statusCode()).as(url).isEqualTo(422);

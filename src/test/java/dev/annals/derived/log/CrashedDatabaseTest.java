@@ -1,13 +1,23 @@
 package dev.annals.derived.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.BesideTheService;
 import dev.annals.Slow;
 import dev.annals.SqlFixture;
 import dev.annals.TakesLong;
+import dev.annals.core.feed.Cursor;
+import dev.annals.core.feed.DatabaseReader;
+import dev.annals.core.feed.FeedPage;
+import dev.annals.core.feed.FeedQuery;
+import dev.annals.core.feed.FeedQuery.Order;
+import dev.annals.core.query.Filter;
 import dev.annals.derived.proof.MasterKey;
+import dev.annals.derived.search.SearchIndex;
 import dev.annals.kernel.database.PoolFixture;
+import dev.annals.kernel.http.ProblemException;
+import dev.annals.kernel.http.ProblemType;
 import dev.annals.proof.Checkpoint;
 import dev.annals.tools.embedded.InstalledPostgres;
 import dev.annals.tools.embedded.TestDatabase;
@@ -15,6 +25,7 @@ import io.vertx.mutiny.sqlclient.Pool;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -80,6 +91,35 @@ class CrashedDatabaseTest {
             server.crash();
             assertThat(sql().number("select count(*) from annals.feed where project_id = '" + project + "'"))
                     .isEqualTo(11L * crashes);
+        }
+    }
+
+    /** Functions of a writer's cursor run during COMMIT, and after the last one of the schema. A reader is told. */
+    @Test
+    void aRecordWhoseWriterStopsWaitingForTheDiskDuringCommitMayBeLostAndItsReadersAreTold() throws Exception {
+        append(1);
+        sql().run(
+                        "declare late cursor with hold for select set_config('synchronous_commit', 'off', true)",
+                        "insert into annals.audit_record (project_id, action) values ('" + project + "', 'lost')");
+        Cursor behind = read(null).pollMore();
+        assertThat(behind.sequenceId()).isEqualTo(2);
+        server.crash();
+        append(1);
+        assertThat(sql().texts("select action from annals.feed where project_id = '" + project
+                        + "' and sequence_id = 2"))
+                .containsExactly("action 1");
+        assertThatThrownBy(() -> read(behind))
+                .isInstanceOfSatisfying(
+                        ProblemException.class,
+                        told -> assertThat(told.problem().type()).isEqualTo(ProblemType.FEED_REWOUND));
+    }
+
+    private FeedPage read(@Nullable Cursor cursor) {
+        try (Instance instance = new Instance()) {
+            return new DatabaseReader(instance.pool, new SearchIndex(instance.pool, () -> 500))
+                    .read(project, new FeedQuery(Order.ASCENDING, cursor, null, 10, 1 << 20, Filter.NONE))
+                    .await()
+                    .indefinitely();
         }
     }
 

@@ -290,7 +290,7 @@ begin
 
   -- The triggers permit what this says.
   update annals.feed_horizon as h
-  set sequence_id = through, recorded_before = greatest(h.recorded_before, cutoff), entries = begun
+  set sequence_id = through, record_id = ids[cardinality(ids)], recorded_before = greatest(h.recorded_before, cutoff), entries = begun
   where h.project_id = project_id;
   with deleted as (
     delete from annals.audit_record as r where r.project_id = project_id and r.id = any (ids)
@@ -311,7 +311,7 @@ begin
   select array_agg(append_id) into append_ids from deleted;
   delete from annals.append as a where a.project_id = project_id and a.id = any (append_ids);
   insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id, mark)
-  values (project_id, ids[cardinality(ids)], through, through, last_place.mark);
+  values (project_id, annals.sequential_guid(), through, through, last_place.mark);
 
   delete from annals.search_block as b where b.project_id = project_id and (b.block + 1) * 1024 <= through;
   delete from annals.term as t where t.project_id = project_id and ((t.seen + 1::bigint) * 65536 <= through

@@ -90,7 +90,8 @@ begin
   end if;
   perform annals.create_project(name, project_id);
   if first_sequence_id > 1 then
-    insert into annals.feed_horizon (project_id, sequence_id, recorded_before) values (project_id, first_sequence_id - 1, before);
+    insert into annals.feed_horizon (project_id, sequence_id, record_id, recorded_before)
+    values (project_id, first_sequence_id - 1, gen_random_uuid(), before);
     insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id)
     values (project_id, gen_random_uuid(), first_sequence_id - 1, first_sequence_id - 1);
   end if;

@@ -774,18 +774,21 @@ create table annals.legal_hold (
 create index legal_hold_project_idx on annals.legal_hold (project_id, id);
 create index legal_hold_active_idx on annals.legal_hold (project_id, actor_id, subject_id) where lifted_at is null;
 
--- The end of the removed beginning of a feed. The place at the horizon stays, with its record's id and mark: sequence ids never begin again,
--- and a reader that is exactly there continues. The first policy makes the row, which is never deleted.
+-- The end of the removed beginning of a feed. The place at the horizon stays with its mark, and its record's id stays here: sequence ids
+-- never begin again, and a reader that is exactly there continues. The first policy makes the row, which is never deleted.
 create table annals.feed_horizon (
   project_id       uuid        not null,
   sequence_id      bigint      not null default 0,
+  -- The removed record with this sequence id. Its segment has another append's id: the record may be sent again, as a new one.
+  record_id        uuid,
   -- All removed records were recorded before.
   recorded_before  timestamptz,
   -- The log's entries (docs/leaf-format.md) of removed records in a tile that was incomplete. merkle_tile has the others.
   entries          bytea       not null default '',
   constraint feed_horizon_pkey primary key (project_id),
   constraint feed_horizon_project_fkey foreign key (project_id) references annals.project (id),
-  constraint feed_horizon_range check (sequence_id >= 0 and (sequence_id = 0 or recorded_before is not null)),
+  constraint feed_horizon_range check (
+    sequence_id >= 0 and (sequence_id = 0) = (record_id is null) and (sequence_id = 0 or recorded_before is not null)),
   constraint feed_horizon_entries check (octet_length(entries) in (0, sequence_id % 256 * 32))
 ) with (fillfactor = 50); -- room for the next version of a row on its own page
 alter table annals.feed_horizon alter column entries set storage external;

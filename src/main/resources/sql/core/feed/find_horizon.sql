@@ -3,7 +3,7 @@
 -- :project_id  uuid
 --
 -- One row: sequence_id bigint, record_id uuid, mark integer. No row if no record has expired.
-select horizon.sequence_id, segment.append_id as record_id, segment.mark
+select horizon.sequence_id, horizon.record_id, segment.mark
 from annals.feed_horizon as horizon
 join annals.feed_segment as segment
   on segment.project_id = horizon.project_id and segment.first_sequence_id = horizon.sequence_id

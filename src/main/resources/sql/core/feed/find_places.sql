@@ -14,11 +14,14 @@
 --   server_started timestamptz           differs on a promoted standby and on a restored server
 --   database_oid bigint                  differs for a restored database
 --
--- It costs five or six index probes per feed.
+-- It costs six or seven index probes per feed.
 select
   known.project_id,
   known.sequence_id,
   coalesce(
+    (select feed_horizon.record_id
+     from annals.feed_horizon
+     where feed_horizon.project_id = known.project_id and feed_horizon.sequence_id = known.sequence_id),
     (select record_ids[known.sequence_id - holding.first_sequence_id + 1]
      from annals.append
      where append.project_id = known.project_id and append.id = holding.append_id),

@@ -59,19 +59,20 @@ with segment as materialized (
   from segment
 )
 select
-  record_ids,
+  case when horizon.sequence_id = greatest(:sequence_id, 1) then horizon.record_id || record_ids[2:] else record_ids end as record_ids,
   marks,
   array[
     last_sequence_id,
     case when exists (select from annals.project where id = :project_id and placement in ('here', 'sealed'))
       then coalesce((select number from annals.redaction where project_id = :project_id order by number desc limit 1), 0)
       else -1 end,
-    coalesce((select sequence_id from annals.feed_horizon where project_id = :project_id), 0)]
+    coalesce(horizon.sequence_id, 0)]
     || segment_starts as numbers,
   /* include core/record/columns */,
   r.message::text as message,
   r.metadata::text as metadata
 from page
+left join annals.feed_horizon as horizon on horizon.project_id = :project_id
 cross join (select (null::annals.audit_record).*) as r
 union all
 select

@@ -17,8 +17,11 @@ with head as materialized (
     (select last_sequence_id from annals.feed_segment
      where project_id = :project_id order by first_sequence_id desc limit 1), 0)
     as sequence_id,
-    coalesce((select sequence_id from annals.feed_horizon where project_id = :project_id), 0) as horizon,
+    coalesce(horizon.sequence_id, 0) as horizon,
+    horizon.record_id as horizon_record_id,
     exists (select from annals.project where id = :project_id and placement in ('here', 'sealed')) as here
+  from (select) as feed
+  left join annals.feed_horizon as horizon on horizon.project_id = :project_id
 ), range as materialized (
   -- expired records leave one place, at the horizon
   select greatest(coalesce(range.first, head.sequence_id - :limit::integer), head.horizon, 1) as first,
@@ -30,7 +33,7 @@ with head as materialized (
 )
 select
   place.sequence_id,
-  place.record_id,
+  coalesce((select horizon_record_id from head where horizon = place.sequence_id), place.record_id) as record_id,
   place.mark,
   (select case when here then horizon else -1 end from head) as horizon,
   /* include core/record/columns */,

@@ -5,7 +5,9 @@
 -- One row, or none if the project does not exist: name text, and the feed's head: last_sequence_id bigint, record_id uuid, mark integer,
 -- all null while the feed is empty.
 select p.name, head.last_sequence_id,
-  (select record_id from annals.places(:project_id, head.last_sequence_id, head.last_sequence_id)) as record_id,
+  coalesce(
+    (select record_id from annals.feed_horizon where project_id = :project_id and sequence_id = head.last_sequence_id),
+    (select record_id from annals.places(:project_id, head.last_sequence_id, head.last_sequence_id))) as record_id,
   head.mark
 from annals.project p
 left join lateral (

@@ -12,9 +12,13 @@ import dev.annals.TakesLong;
 import dev.annals.access.tokens.TestTokens;
 import dev.annals.edges.delivery.HostilePostgres;
 import java.io.IOException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -66,7 +70,7 @@ class SurviveHostileClientsIT {
     static void start() throws Exception {
         service = new PackagedService(
                 directory.resolve("data"),
-                Map.of("ANNALS_STREAMS_ALLOWED_HOSTS", "127.0.0.1"),
+                Map.of("ANNALS_STREAMS_ALLOWED_HOSTS", "127.0.0.1", "ANNALS_RETENTION_INTERVAL", "1s"),
                 "-XX:TieredStopAtLevel=1",
                 "-Xmx" + HEAP_MEBIBYTES + "m");
         pid = service.pid();
@@ -218,6 +222,54 @@ class SurviveHostileClientsIT {
             honest.goesOn();
             assertThat(crowd.statuses()).isSubsetOf(200, 503);
         }
+    }
+
+    /** The id of the record at the horizon, and that of an append, which only the owner of the database knows. */
+    @Test
+    void idsThatNoFurtherTryMakesFree() throws Exception {
+        AuditLogFixture.Project project = service.newProject("read", "write");
+        String of = " where project_id = '" + project.id() + "' and last_sequence_id = ";
+        SqlFixture database = database();
+        database.runEach(
+                "insert into annals.audit_record (project_id, action, recorded_at, recorded_by_role) select '"
+                        + project.id() + "', 'old', now() - interval '9 days', 'x' from generate_series(1, 3)",
+                "select annals.set_retention('" + project.id() + "', 5)");
+        String horizon =
+                database.text("select record_ids[3] from annals.append where project_id = '" + project.id() + "'");
+        append(project.token(), "{\"action\": \"a\"}, {\"action\": \"b\"}");
+        String append = database.text("select append_id from annals.feed_segment" + of + 5);
+        Await.until("three have expired", () -> database.number("select annals.horizon('" + project.id() + "')") == 3);
+        try (Crowd crowd = new Crowd(service.uri())) {
+            for (String id : List.of(horizon, append)) {
+                byte[] record = ("{\"id\": \"" + id + "\", \"action\": \"again\"}").getBytes(StandardCharsets.US_ASCII);
+                for (int i = 0; i < 50; i++) {
+                    crowd.attack(16, connection -> {
+                        connection.send(post(LOGS, authorization(project.token()) + JSON_BODY, record.length));
+                        connection.offer(record);
+                        return connection.status();
+                    });
+                }
+            }
+            for (int i = 0; i < 10; i++) {
+                append(project.token(), "{\"action\": \"c\"}");
+            }
+            honest.goesOn();
+            assertThat(crowd.statuses()).isSubsetOf(200, 201, 409).contains(200, 409);
+        }
+    }
+
+    /** Within a fraction of the time in which a batch is tried again. */
+    private static void append(String token, String records) throws IOException, InterruptedException {
+        HttpResponse<String> answer = HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(service.uri().resolve(BATCH))
+                                .timeout(Duration.ofSeconds(10))
+                                .header("Authorization", "Bearer " + token)
+                                .header("Content-Type", "application/json")
+                                .POST(HttpRequest.BodyPublishers.ofString(AuditLogFixture.batch(records)))
+                                .build(),
+                        HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
     }
 
     @Test

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** The records of one request, and its outcome. Only the thread that handles its batch uses it. */
@@ -180,7 +181,7 @@ final class AppendRequest {
                     records.set(i, record.withId(guids.next()));
                     redrawn = true;
                 } else {
-                    taken.add(new Rejection(i, "/id", "This id is taken."));
+                    taken.add(taken(i));
                 }
             }
         }
@@ -195,6 +196,20 @@ final class AppendRequest {
             succeed();
         }
         return any;
+    }
+
+    /** Ends the request because of its only record that is missing. */
+    void refuseMissingId() {
+        fail(new AppendOutcome.Rejected(
+                Reason.ID_TAKEN,
+                IntStream.range(0, found.length)
+                        .filter(this::isMissing)
+                        .mapToObj(AppendRequest::taken)
+                        .toList()));
+    }
+
+    private static Rejection taken(int index) {
+        return new Rejection(index, "/id", "This id is taken.");
     }
 
     private void succeed() {

@@ -218,7 +218,7 @@ final class AppendStore implements AppendQueue.Store, AutoCloseable {
                 case ID_HELD -> request.fail(ID_HELD);
                 case ID_EXISTS -> request.noteExistingId();
                 case REFUSED -> request.fail(new AppendOutcome.RejectedByDatabase(state));
-                case RETRYABLE -> {
+                case RETRYABLE, APPEND_TAKEN -> {
                     // It stays open.
                 }
                 case CLOSED, ELSEWHERE, NO_NUMBER, FATAL ->

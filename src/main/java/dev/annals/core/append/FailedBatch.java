@@ -32,12 +32,13 @@ import org.jspecify.annotations.Nullable;
  * ID_EXISTS    reading the records with its ids       Stored with the content sent;     stored; written again
  *                                                     Rejected for other content; a
  *                                                     drawn id is drawn again
+ * APPEND_TAKEN its own transaction                    Rejected if one record is left    stored
  * NO_NUMBER    reading what its sequences have left   Rejected                          written again
  * REFUSED      subtransaction; its own transaction    RejectedByDatabase                stored
  * CLOSED       –                                      ProjectClosed                     all of them, too
  * ELSEWHERE    –                                      Elsewhere if the project is not   all of them are written where the
  *                                                     found or not open in time         project is, under the same ids
- * FATAL        –                                      Failed                            all of them, too
+ * FATAL        its own transaction                    Failed                            stored
  * </pre>
  *
  * <p>An attempt that brings no request further counts as a retry. If several requests are left, each is written in a
@@ -65,12 +66,14 @@ final class FailedBatch {
     }
 
     enum Kind {
-        /** The connection broke, the transaction lost to another one or waited too long, or an append's id was taken. */
+        /** The connection broke, or the transaction lost to another one or waited too long. */
         RETRYABLE,
         /** An open transaction has inserted one of the ids. */
         ID_HELD,
         /** A stored record has one of the ids. */
         ID_EXISTS,
+        /** An append has the id of another one. An append of one record has that record's id, and others have drawn ones. */
+        APPEND_TAKEN,
         NO_NUMBER,
         CLOSED,
         /** The database does not have the project. */
@@ -114,8 +117,7 @@ final class FailedBatch {
                 return NO_NUMBER;
             }
             if ("append_pkey".equals(constraint) || "feed_segment_append_key".equals(constraint)) {
-                // The next attempt draws new ids for its appends.
-                return RETRYABLE;
+                return APPEND_TAKEN;
             }
             // 22: data exception. 23: constraint violation. 54: a limit of the server.
             return state.startsWith("22") || state.startsWith("23") || state.startsWith("54") ? REFUSED : FATAL;
@@ -173,6 +175,7 @@ final class FailedBatch {
                 requests.forEach(AppendRequest::noteExistingId);
                 yield compareWithStored();
             }
+            case APPEND_TAKEN -> requests.size() > 1 ? writeOneByOne() : refuseId(failure);
             case NO_NUMBER -> refuseNumbers();
             case REFUSED ->
                 requests.size() > 1
@@ -180,8 +183,20 @@ final class FailedBatch {
                         : end(new AppendOutcome.RejectedByDatabase(((PgException) failure).getSqlState()));
             case CLOSED -> end(new AppendOutcome.ProjectClosed());
             case ELSEWHERE -> writeElsewhere(failure);
-            case FATAL -> end(new AppendOutcome.Failed(failure));
+            // One request may be the cause.
+            case FATAL -> requests.size() > 1 ? writeOneByOne() : end(new AppendOutcome.Failed(failure));
         };
+    }
+
+    /** The next attempt draws the append's id, unless it is of one record: then it stays the same. */
+    private Uni<Runnable> refuseId(Throwable failure) {
+        AppendRequest request = requests.get(0);
+        request.spoilBatch();
+        if (request.missingIds().size() > 1) {
+            return retry(failure);
+        }
+        request.refuseMissingId();
+        return AppendStore.ended();
     }
 
     private Uni<Runnable> writeElsewhere(Throwable refusal) {

@@ -310,6 +310,45 @@ class AppendStoreTest extends ProjectTest {
     }
 
     @Test
+    void anIdThatAnAppendHasRejectsItsOwnRequestAlone() throws Exception {
+        write(request(record("a"), record("b")));
+        UUID append = UUID.fromString(log.text("select append_id from annals.feed_segment where project_id = '"
+                + project.id() + "' and last_sequence_id = 2"));
+        AppendRequest alone = request(record(append, "c", null));
+        write(alone);
+        assertThat(outcome(alone))
+                .isEqualTo(new AppendOutcome.Rejected(
+                        Reason.ID_TAKEN, List.of(new Rejection(0, "/id", "This id is taken."))));
+        assertThat(alone.hasSpoiledBatch()).isTrue();
+        AppendRequest first = request(record("d"));
+        AppendRequest taken = request(record(append, "e", null));
+        AppendRequest last = request(record("f"));
+        write(first, taken, last);
+        assertThat(added(first)).containsExactly(3L);
+        assertThat(outcome(taken)).isInstanceOf(AppendOutcome.Rejected.class);
+        assertThat(added(last)).containsExactly(4L);
+    }
+
+    @Test
+    void aFailureThatIsOfOneRequestFailsItAlone() throws Exception {
+        log.run("create function annals.fail_in_test() returns trigger language plpgsql as"
+                + " $$ begin raise 'not here'; end $$");
+        log.run("create trigger fail_in_test before insert on annals.audit_record for each row when (new.project_id = '"
+                + project.id() + "' and new.action = 'fails') execute function annals.fail_in_test()");
+        try {
+            AppendRequest first = request(record("a"));
+            AppendRequest fails = request(record("fails"));
+            AppendRequest last = request(record("b"));
+            write(first, fails, last);
+            assertThat(added(first)).containsExactly(1L);
+            assertThat(outcome(fails)).isInstanceOf(AppendOutcome.Failed.class);
+            assertThat(added(last)).containsExactly(2L);
+        } finally {
+            log.run("drop function annals.fail_in_test() cascade");
+        }
+    }
+
+    @Test
     void ifAnOpenTransactionHoldsAnIdOnlyItsRequestFails() throws Exception {
         Project other = log.newProject();
         AuditRecord one = record("a");

@@ -1,9 +1,11 @@
 package dev.annals.derived.retention;
 
 import static dev.annals.ProblemAssertions.assertProblem;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.nullValue;
+import static org.hamcrest.Matchers.oneOf;
 
 import dev.annals.AuditLogFixture;
 import dev.annals.AuditLogFixture.Project;
@@ -25,6 +27,8 @@ import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Readers of a feed with expired records see all remaining ones, and are told that they missed some. */
 @QuarkusTest
@@ -200,6 +204,44 @@ class RetentionOverHttpTest {
         for (String cursor : List.of(read, pollMore, LOGS, LOGS + "?cursor=1", LOGS + "?action=next")) {
             assertThat(ids(cursor)).as(cursor).containsExactly(2);
         }
+    }
+
+    /** The last record that expired, too, whose place remains. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                LOGS + " application/json %s",
+                AuditLogFixture.BATCH + " application/json {\"records\": [%s]}",
+                AuditLogFixture.BATCH + " application/json {\"records\": [{\"action\": \"first\"}, %s]}",
+                AuditLogFixture.IMPORT + " application/x-ndjson %s"
+            })
+    void aRecordThatIsSentAgainAfterItExpiredIsANewOne(String how) throws Exception {
+        append(2, 40);
+        append(1, 40);
+        append(1, 1);
+        String horizon = get(LOGS + "?limit=3").path("next");
+        String filtered = get(LOGS + "?limit=3&action=act").path("next");
+        UUID id = log.feed(project.id()).get(2);
+        expire(3);
+        String[] parts =
+                how.formatted("{\"id\": \"" + id + "\", \"action\": \"again\"}").split(" ", 3);
+        for (int attempt = 0; attempt < 2; attempt++) {
+            project.request()
+                    .contentType(parts[1])
+                    .body(parts[2].getBytes(UTF_8))
+                    .post(parts[0])
+                    .then()
+                    .statusCode(oneOf(200, 201));
+        }
+        for (String page : List.of(
+                LOGS, horizon, LOGS + "?order=desc", LOGS + "?action=again", filtered.replace("=act", "=again"))) {
+            assertThat(get(page).<List<String>>path("results.id")).as(page).containsOnlyOnce(id.toString());
+        }
+        assertThat(ids(filtered)).containsExactly(4);
+        assertThat(log.number("select count(*) from annals.feed where project_id = '" + project.id() + "' and id = '"
+                        + id + "'"))
+                .isEqualTo(1);
+        assertThat(get(LOGS + "/" + id).<Integer>path("sequence_id")).isGreaterThan(4);
     }
 
     @Test

@@ -71,6 +71,11 @@ public final class BodyParts {
         return gzip;
     }
 
+    /** Whether the body has more bytes than are sent. */
+    boolean arePacked() {
+        return gunzip != null;
+    }
+
     /** By default, only the rate is limited. */
     void timeLimit(Duration limit) {
         timeLimit = limit;

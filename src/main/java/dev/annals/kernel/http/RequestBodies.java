@@ -87,8 +87,9 @@ public class RequestBodies {
         BodyParts parts = parts(request);
         // With a small heap a caller may have less memory than the largest body needs.
         int most = (int) Math.min(maxBytes, memory.holderLimit() / BYTES_HELD_PER_BYTE);
-        Whole whole = new Whole(parts, most, new BodyMemory(memory, caller, most));
         String length = request.getHeader(HttpHeaders.CONTENT_LENGTH);
+        Whole whole =
+                new Whole(parts, most, new BodyMemory(memory, caller, most), length != null && !parts.arePacked());
         if (length != null && Long.parseLong(length) > most) {
             parts.drop();
             throw whole.tooLarge();
@@ -163,27 +164,43 @@ public class RequestBodies {
         final BodyMemory held;
         private final BodyParts parts;
         private final int maxBytes;
+        private final boolean fits;
         private final List<Buffer> gathered = new ArrayList<>(1);
         private int length;
+        /** There was no memory for the body. Its bytes are only counted. */
+        private boolean dropped;
 
-        Whole(BodyParts parts, int maxBytes, BodyMemory held) {
+        /** @param fits whether the body is known to have at most {@code maxBytes} */
+        Whole(BodyParts parts, int maxBytes, BodyMemory held, boolean fits) {
             this.parts = parts;
             this.maxBytes = maxBytes;
             this.held = held;
+            this.fits = fits;
         }
 
         void add(Buffer part) {
-            if (length + part.length() > maxBytes) {
+            length += part.length();
+            if (length > maxBytes) {
                 fail(tooLarge());
-            } else if (held.cover(length + part.length())) {
+            } else if (dropped) {
+                return;
+            } else if (held.cover(length)) {
                 gathered.add(part);
-                length += part.length();
-            } else {
+            } else if (fits) {
                 fail(noMemory());
+            } else {
+                // A body that is too large must not be sent again: the end tells.
+                dropped = true;
+                gathered.clear();
+                held.close();
             }
         }
 
         void end() {
+            if (dropped) {
+                body.completeExceptionally(noMemory());
+                return;
+            }
             byte[] whole = new byte[length];
             int at = 0;
             for (Buffer part : gathered) {

@@ -14,11 +14,18 @@ import dev.annals.kernel.connection.TightLimits;
 import dev.annals.kernel.memory.MemoryBudget;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
+import io.restassured.RestAssured;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
 import jakarta.inject.Inject;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
@@ -128,6 +135,40 @@ class HostileBodiesIT extends ProjectTest {
         awaitNothingHeld();
         assertThat(send(project.token(), JSON, "identity", RECORD).statusCode()).isEqualTo(201);
         assertThat(log.checkFeed(project.id())).isEqualTo(1);
+    }
+
+    /** A body that is too large for ever is not to be sent again, however much memory is free. */
+    @ParameterizedTest
+    @ValueSource(strings = {"identity", "gzip"})
+    void aBodyThatIsTooLargeIsToldSoThoughItsCallersMemoryIsTaken(String encoding) throws Exception {
+        try (RawConnection first = new RawConnection()) {
+            first.beginAppend(project.token(), JSON, LARGE + 1_000, new byte[LARGE]);
+            Await.until("all of the first is held", () -> memory.held() >= LARGE);
+            assertThat(sendChunked(encoding, 3 * LARGE))
+                    .contains("\"status\":413", "urn:annals:problem:body-too-large");
+            assertThat(sendChunked(encoding, LARGE)).contains("\"status\":503", "urn:annals:problem:overloaded");
+        }
+        awaitNothingHeld();
+        assertThat(log.checkFeed(project.id())).isZero();
+    }
+
+    /** Without a Content-Length. */
+    private String sendChunked(String encoding, int bytes) throws Exception {
+        ByteArrayOutputStream body = new ByteArrayOutputStream();
+        try (OutputStream out = encoding.equals("gzip") ? new GZIPOutputStream(body) : body) {
+            out.write(new byte[bytes]);
+        }
+        HttpRequest request = HttpRequest.newBuilder(
+                        URI.create("http://localhost:" + RestAssured.port + AuditLogFixture.LOGS))
+                .version(HttpClient.Version.HTTP_1_1)
+                .header("Authorization", "Bearer " + project.token())
+                .header("Content-Encoding", encoding)
+                .header("Content-Type", JSON)
+                .POST(HttpRequest.BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(body.toByteArray())))
+                .build();
+        return HttpClient.newHttpClient()
+                .send(request, HttpResponse.BodyHandlers.ofString())
+                .body();
     }
 
     @Test

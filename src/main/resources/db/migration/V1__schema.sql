@@ -411,8 +411,8 @@ create table annals.audit_record (
   -- The service draws its own.
   id                 uuid              not null default annals.sequential_guid(),
   -- The append's id, which is the record's own for an append of one; or, from plain SQL, its shared_append_id. complete_record() chooses it
-  -- if the INSERT does not.
-  placed_with        uuid              not null,
+  -- if the INSERT does not: the default stands for that, so that a table made LIKE this one takes the same INSERT.
+  placed_with        uuid              not null default '00000000-0000-0000-0000-000000000000',
   -- When it happened, as the writer says; and when the database received it.
   "timestamp"        annals.moment     not null default clock_timestamp(),
   recorded_at        annals.moment     not null default clock_timestamp(),

@@ -62,6 +62,16 @@ class PlainSqlWriterTest {
         assertThat(log.checkFeed(a)).isEqualTo(1);
     }
 
+    @Test
+    void aTableMadeLikeThatOfTheRecordsTakesWhatAWriterGives() throws SQLException {
+        log.run(
+                "create temporary table staged (like annals.audit_record including defaults) on commit drop",
+                "insert into staged (project_id, action) select '" + a + "', 'x' from generate_series(1, 3)",
+                "insert into annals.audit_record (project_id, id, action, message) select project_id, id, action, message"
+                        + " from staged");
+        assertThat(log.checkFeed(a)).isEqualTo(3);
+    }
+
     /** The filters of the service then find it by any form of the address. */
     @Test
     void anIpv4AddressThatIsMappedToIpv6IsStoredAsTheIpv4Address() throws SQLException {

@@ -306,7 +306,8 @@ public final class Annals {
             List<String> names = new ArrayList<>(line.getSubcommands().keySet());
             String last = names.remove(names.size() - 1);
             error.println("There is no command " + within
-                    + unmatched.getUnmatched().get(0) + "; there are " + String.join(", ", names) + " and " + last + "."
+                    + unmatched.getUnmatched().get(0) + "; there "
+                    + (names.isEmpty() ? "is only " : "are " + String.join(", ", names) + " and ") + last + "."
                     + (isRoot ? " Without one, the service runs." : ""));
         } else {
             error.println(e.getMessage());

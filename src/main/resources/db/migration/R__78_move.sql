@@ -94,10 +94,14 @@ begin
     raise feature_not_supported using message = 'projects move at the isolation level READ COMMITTED only';
   end if;
   select * into project from annals.project as p where p.id = project_id for update;
-  if project.id is null or project.placement <> all (placements) or project.placement_epoch <> epoch then
+  if project.id is null then
+    raise object_not_in_prerequisite_state using
+      message = format('this database does not have project %s', coalesce(project_id::text, 'null')),
+      constraint = 'project_placement_epoch', schema = 'annals', table = 'project';
+  elsif project.placement <> all (placements) or project.placement_epoch is distinct from epoch then
     raise object_not_in_prerequisite_state using
       message = format('project %s is %s in the epoch %s, and not %s in the epoch %s', project_id, project.placement,
-        project.placement_epoch, array_to_string(placements, ' or '), epoch),
+        project.placement_epoch, array_to_string(placements, ' or '), coalesce(epoch::text, 'null')),
       constraint = 'project_placement_epoch', schema = 'annals', table = 'project';
   end if;
   setting := set_config('annals.moving_project', project_id::text, true);

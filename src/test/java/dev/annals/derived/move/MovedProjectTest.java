@@ -396,6 +396,10 @@ class MovedProjectTest {
         assertThat(home.checkFeed(project)).isEqualTo(3);
         assertThatThrownBy(() -> databases.of("east").run("select annals.remove_left(" + id + ", 100)"))
                 .isInstanceOf(SQLException.class);
+        for (String unknown : List.of("null", "'" + UUID.randomUUID() + "'")) {
+            assertThatThrownBy(() -> home.run("select annals.remove_left(" + unknown + ", 100)"))
+                    .hasMessageContaining("this database does not have project " + unknown.replace("'", ""));
+        }
         assertThat(databases.of("east").checkFeed(project)).isEqualTo(3);
     }
 

@@ -273,6 +273,8 @@ class CommandsIT {
         assertThat(run(2, owner, "log", "next-epoch")).contains("--project");
         assertThat(run(2, owner, "log", "vacuum"))
                 .startsWith("There is no command log vacuum; there are keygen, resume and next-epoch.");
+        assertThat(run(2, owner, "archive", "default"))
+                .startsWith("There is no command archive default; there is only restore.");
         assertThat(run(2, owner, "token", "revoke", "shop", "7")).contains("'7' is no id");
         assertThat(run(1, owner, "log", "resume")).contains("annals migrate");
         assertThat(run(1, owner, "log", "next-epoch", "--project=" + UUID.randomUUID()))

@@ -1,6 +1,9 @@
 -- The tables of Annals, their types and their constraints. Functions, views and triggers are in the repeatable migrations R__*.sql;
 -- here are only those functions that a default, a type, a constraint or an index names.
 --
+-- Texts that an index has as a key are in "C". The order of other collations changes with the C library or ICU of the server, unseen, and an
+-- index then lacks rows that it has.
+--
 -- From the first release on this file does not change: a later change of a table is a new version.
 
 -- --- Roles -------------------------------------------------------------------------------------------------------------
@@ -92,7 +95,7 @@ end;
 create table annals.project (
   id          uuid        not null,
   -- The project annals holds the administration's feed.
-  name        text        not null,
+  name        text collate "C" not null,
   created_at  timestamptz not null default clock_timestamp(),
   -- It accepts no records since.
   closed_at   timestamptz,
@@ -105,9 +108,9 @@ create table annals.project (
   -- Whether this database has the project: 'here'; 'arriving', which is written by a move alone; 'sealed', which accepts nothing while the
   -- last records leave; 'gone'. A move has a greater epoch than the one before. moved_to names the database that has the project; of a
   -- sealed one, the database that will have it. is_moving from the begin of a move to its end: nothing expires.
-  placement        text   not null default 'here',
+  placement        text collate "C" not null default 'here',
   placement_epoch  bigint not null default 0,
-  moved_to         text,
+  moved_to         text collate "C",
   is_moving        boolean not null default false,
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
@@ -132,7 +135,7 @@ create index project_elsewhere_idx on annals.project (id, placement, placement_e
 create table annals.database (
   -- Of the database's project annals, which no other has.
   id        uuid        not null,
-  name      text        not null,
+  name      text collate "C" not null,
   added_at  timestamptz not null default clock_timestamp(),
   constraint database_pkey primary key (id),
   constraint database_name_key unique (name),
@@ -252,7 +255,7 @@ create table annals.look (
 create table annals.writer_grant (
   project_id  uuid         not null,
   -- By name, so that a dump can be restored before the role exists.
-  role_name   varchar(63)  not null,
+  role_name   varchar(63) collate "C" not null,
   created_at  timestamptz  not null default clock_timestamp(),
   constraint writer_grant_pkey primary key (project_id, role_name),
   constraint writer_grant_project_fkey foreign key (project_id) references annals.project (id)
@@ -263,10 +266,10 @@ create table annals.writer_grant (
 create table annals.identity_grant (
   id           uuid           not null,
   project_id   uuid           not null,
-  issuer       varchar(1024)  not null,
+  issuer       varchar(1024) collate "C" not null,
   -- A claim, and its value or one of its values.
-  claim        varchar(255)   not null,
-  value        varchar(1024)  not null,
+  claim        varchar(255) collate "C" not null,
+  value        varchar(1024) collate "C" not null,
   scopes       text[]         not null,
   description  varchar(1024),
   -- For each identity, within those of the project.
@@ -311,7 +314,7 @@ create index identity_entry_grant_idx on annals.identity_entry (grant_id);
 -- The settings and keys that the service found at its last start. Secrets are fingerprints of 16 bits, {"secret": "…"}, and never in
 -- an event.
 create table annals.noted_state (
-  kind   text   not null,
+  kind   text collate "C" not null,
   state  jsonb  not null,
   constraint noted_state_pkey primary key (kind),
   constraint noted_state_kind check (kind in ('settings', 'log_keys')),
@@ -428,7 +431,7 @@ create table annals.audit_record (
   message            annals.message,
   metadata           annals.metadata,
   -- The name of a SYNCHRONOUS sequence, and the record's number. No foreign key: it would lock the sequence's row once more.
-  number_sequence    varchar(128),
+  number_sequence    varchar(128) collate "C",
   number_value       bigint,
   -- The writer: a token or an identity, or the login role. Writers have no right to either column.
   recorded_by_token  uuid,
@@ -500,7 +503,7 @@ create table annals.sequence (
   batch_size      integer     not null,
   low_water_mark  integer     not null,
   kind            text        not null,
-  name            text        not null,
+  name            text collate "C" not null,
   constraint sequence_pkey primary key (id),
   constraint sequence_name_key unique (project_id, name),
   constraint sequence_project_fkey foreign key (project_id) references annals.project (id),
@@ -547,7 +550,7 @@ create policy whoever_may_insert on annals.max_plus_one_lock
 -- Projections are derived from feeds, record by record. Each has a checkpoint per project, written in one transaction with its state, so
 -- every record counts once. Each can be rebuilt.
 create table annals.projection (
-  name        text    not null,
+  name        text collate "C" not null,
   -- A rebuild raises it: a project with an older checkpoint begins again.
   generation  integer not null default 1,
   -- How many records it processes at a time; it waits for so many.
@@ -560,7 +563,7 @@ insert into annals.projection (name, step) values ('statistics', 1), ('search', 
 
 create table annals.projection_checkpoint (
   project_id   uuid    not null,
-  projection   text    not null,
+  projection   text collate "C" not null,
   -- All records up to this one are processed.
   sequence_id  bigint  not null,
   generation   integer not null,
@@ -718,7 +721,7 @@ create table annals.merkle_epoch (
 create table annals.merkle_witness (
   project_id   uuid    not null,
   -- Its key: name+id+key.
-  witness      text    not null,
+  witness      text collate "C" not null,
   epoch        integer not null,
   -- The number of records it has cosigned, and when it last did.
   size         bigint  not null default 0,
@@ -758,8 +761,8 @@ create table annals.legal_hold (
   id           uuid           not null,
   project_id   uuid           not null,
   -- Both null: the whole project.
-  actor_id     varchar(1024),
-  subject_id   varchar(1024),
+  actor_id     varchar(1024) collate "C",
+  subject_id   varchar(1024) collate "C",
   reason       varchar(1024)  not null,
   created_at   timestamptz    not null default clock_timestamp(),
   lifted_at    timestamptz,
@@ -868,7 +871,7 @@ create table annals.stream (
   id            uuid           not null,
   -- Its owner.
   project_id    uuid           not null,
-  name          varchar(128)   not null,
+  name          varchar(128) collate "C" not null,
   -- Follows all projects, also later ones; otherwise its own. Never changes.
   all_projects  boolean        not null default false,
   -- Records that its store has confirmed may be removed, as those of an archive.
@@ -978,7 +981,7 @@ create table annals.stream_death (
 create table annals.alert (
   id                 uuid           not null,
   project_id         uuid           not null,
-  name               varchar(128)   not null,
+  name               varchar(128) collate "C" not null,
   -- As in GET /v1/project-logs.
   q                  varchar(1024)  not null,
   -- An interval may have so many matching records. The next one raises the alert.
@@ -1031,7 +1034,7 @@ create table annals.catalogue (
 
 create table annals.catalogue_action (
   project_id       uuid           not null,
-  name             varchar(255)   not null,
+  name             varchar(255) collate "C" not null,
   title            varchar(255),
   description      varchar(1024),
   category         varchar(255),
@@ -1055,7 +1058,7 @@ create table annals.catalogue_action (
 create table annals.saved_view (
   id          uuid         not null,
   project_id  uuid         not null,
-  name        varchar(80)  not null,
+  name        varchar(80) collate "C" not null,
   -- Filters, by the names of a page's parameters.
   filter      jsonb        not null,
   -- A range that moves with the clock, such as 24h; null without one.
@@ -1066,7 +1069,7 @@ create table annals.saved_view (
   constraint saved_view_pkey primary key (id),
   constraint saved_view_name_key unique (project_id, name),
   constraint saved_view_project_fkey foreign key (project_id) references annals.project (id),
-  constraint saved_view_name check (name ~ '^[^[:cntrl:]/.][^[:cntrl:]/]*$'),
+  constraint saved_view_name check (name ~ '^[^\u0001-\u001f\u007f-\u009f/.][^\u0001-\u001f\u007f-\u009f/]*$'),
   constraint saved_view_filter check (jsonb_typeof(filter) = 'object' and octet_length(filter::text) <= 16384),
   constraint saved_view_last check (last ~ '^[1-9][0-9]{0,4}[smhdw]$'),
   constraint saved_view_columns check (jsonb_typeof(columns) = 'array' and octet_length(columns::text) <= 16384)

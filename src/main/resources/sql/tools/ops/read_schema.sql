@@ -27,11 +27,14 @@ with schema as materialized (
   where n.oid = (select oid from schema) and n.nspowner <> acl.grantee
 )
 select regexp_replace(thing, '\s+', ' ', 'g') as thing from (
-  select format('column %s.%s %s%s%s', c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
+  select format('column %s.%s %s%s%s%s', c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
+    case when a.attcollation <> t.typcollation then ' collate ' || l.collname else '' end,
     case when a.attnotnull then ' not null' else '' end,
     coalesce(' default ' || pg_catalog.pg_get_expr(d.adbin, d.adrelid), '')) as thing
   from pg_catalog.pg_class as c
   join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  join pg_catalog.pg_type as t on t.oid = a.atttypid
+  left join pg_catalog.pg_collation as l on l.oid = a.attcollation
   left join pg_catalog.pg_attrdef as d on d.adrelid = c.oid and d.adnum = a.attnum
   where c.relnamespace = (select oid from schema) and c.relkind in ('r', 'v') and c.relname <> 'flyway_schema_history'
   union all

@@ -95,6 +95,7 @@ final class Examination {
         schema();
         replication();
         durability();
+        collations();
         backups();
         clocks();
         pooler();
@@ -111,6 +112,7 @@ final class Examination {
         schema();
         replication();
         durability();
+        collations();
         backups();
         pooler();
         timeZones();
@@ -408,6 +410,23 @@ final class Examination {
             warn("durability", "data_checksums is off.", "Stop PostgreSQL and run pg_checksums --enable.");
         } else {
             ok("durability", "fsync, full_page_writes and data_checksums are on.");
+        }
+    }
+
+    private void collations() throws SQLException {
+        List<StaleCollation> stale = StaleCollation.find(connection);
+        if (stale.isEmpty()) {
+            ok("collations", "Their versions are those with which the database was made.");
+        } else if (stale.get(0).index() != null) {
+            missing(
+                    "collations",
+                    stale.get(0) + ": rows may not be found.",
+                    "reindex schema annals, then alter database … refresh collation version.");
+        } else {
+            warn(
+                    "collations",
+                    stale.get(0) + ". The indexes of Annals do not depend on it; those of other schemas may.",
+                    "Reindex the others, then alter database … refresh collation version.");
         }
     }
 

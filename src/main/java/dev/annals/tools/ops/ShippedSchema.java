@@ -37,6 +37,9 @@ final class ShippedSchema {
         found.stream()
                 .filter(thing -> !shipped.contains(thing))
                 .forEach(thing -> differences.add("this version does not ship: " + thing));
+        StaleCollation.find(connection).stream()
+                .filter(stale -> stale.index() != null)
+                .forEach(stale -> differences.add(stale + ": reindex schema annals"));
         return differences;
     }
 

@@ -304,6 +304,11 @@ public final class Verify implements Callable<Integer> {
     }
 
     private void verifySchema(Connection connection, PrintWriter out) throws SQLException {
+        for (StaleCollation stale : StaleCollation.find(connection)) {
+            if (stale.index() == null) {
+                out.println(prefix + "note: " + stale + ". The indexes of Annals do not depend on it.");
+            }
+        }
         for (String difference : ShippedSchema.differences(connection)) {
             if (schemaDifferences == findings) {
                 out.println(prefix + "schema: and more; see --findings");

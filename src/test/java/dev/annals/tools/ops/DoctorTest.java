@@ -304,6 +304,22 @@ class DoctorTest {
     }
 
     @Test
+    void collationsOfAnotherVersionAreNamed() throws Exception {
+        assertNamed("collations", State.OK, "", "");
+        String version = "update pg_database set datcollversion = %s where datname = 'postgres'";
+        String before = sql.text("select coalesce(quote_literal(datcollversion), 'null') from pg_database"
+                + " where datname = 'postgres'");
+        sql.runEach(version.formatted("'0'"));
+        try {
+            assertNamed("collations", State.WARNING, "made with version 0", "refresh collation version");
+            sql.runEach("create index ours on annals.audit_record (message)");
+            assertNamed("collations", State.MISSING, "index ours was made with version 0", "reindex schema annals");
+        } finally {
+            sql.runEach("drop index if exists annals.ours", version.formatted(before));
+        }
+    }
+
+    @Test
     void clocksThatDifferAreNamed() throws Exception {
         service = answer(SERVICE, 200, "0.1.0", Duration.ofSeconds(20));
         assertNamed("clocks", State.WARNING, "the service is off by 20 s", "time server");

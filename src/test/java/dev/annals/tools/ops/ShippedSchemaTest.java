@@ -3,6 +3,7 @@ package dev.annals.tools.ops;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.annals.BesideTheService;
+import dev.annals.SqlFixture;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.tools.embedded.TestDatabase;
 import java.nio.file.Files;
@@ -32,5 +33,17 @@ class ShippedSchemaTest {
             Files.write(SHIPPED, found);
         }
         assertThat(Files.readAllLines(SHIPPED)).isEqualTo(found);
+    }
+
+    @Test
+    void noIndexHasAnOrderThatChangesWithTheServersLibraries() throws Exception {
+        assertThat(
+                        SqlFixture.on(TestDatabase.createMigratedDatabase())
+                                .texts(
+                                        "select c.relname || ' ' || l.collname from pg_index as i"
+                                                + " join pg_class as c on c.oid = i.indexrelid"
+                                                + " join pg_collation as l on l.oid = any (i.indcollation::oid[])"
+                                                + " where c.relnamespace = 'annals'::regnamespace and l.collname not in ('C', 'POSIX')"))
+                .isEmpty();
     }
 }

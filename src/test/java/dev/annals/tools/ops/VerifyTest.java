@@ -98,6 +98,30 @@ class VerifyTest {
     }
 
     @Test
+    void anIndexWithAnotherVersionOfItsCollationIsFound() throws SQLException {
+        schema.run("create index ours on annals.project (name collate \"en-x-icu\")");
+        damage("update pg_collation set collversion = '0' where collname = 'en-x-icu'");
+        assertThat(verify()).isEqualTo(Verify.UNSOUND);
+        assertThat(printed.toString())
+                .contains("schema: index ours was made with version 0 of the collation en-x-icu")
+                .doesNotContain("note: ");
+        schema.run("drop index annals.ours");
+        assertThat(verify()).isZero();
+    }
+
+    /** As after an upgrade of the server's libraries. */
+    @Test
+    void anIndexInTheDatabasesCollationIsFoundIfThatHasAnotherVersion() throws SQLException {
+        damage("update pg_database set datcollversion = '0' where datname = current_database()");
+        assertThat(verify()).isZero();
+        assertThat(printed.toString())
+                .startsWith("note: the database was made with version 0 of the collation default");
+        schema.run("create index ours on annals.audit_record (message)");
+        assertThat(verify()).isEqualTo(Verify.UNSOUND);
+        assertThat(printed.toString()).contains("schema: index ours was made with version 0 of the collation default");
+    }
+
+    @Test
     void aRecordOfAnAppendThatWasWrittenWithoutTriggersIsFound() throws SQLException {
         UUID record = UUID.randomUUID();
         damage("insert into annals.audit_record (project_id, id, placed_with, action) values ('" + project + "', '"

@@ -95,7 +95,7 @@ public final class AwsAnswers {
     /** Whether the same request may succeed later. */
     public static boolean isTemporary(Answer answer) {
         String code = code(answer);
-        return answer.isTemporary() || code != null && (TEMPORARY.contains(code) || EXPIRED.contains(code));
+        return answer.isTemporary() || (code != null && (TEMPORARY.contains(code) || EXPIRED.contains(code)));
     }
 
     /** Whether the same request may succeed with other keys. A refused HEAD has no code. */

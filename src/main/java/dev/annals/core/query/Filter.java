@@ -274,12 +274,13 @@ public record Filter(
         }
 
         private String metadata(Query.Metadata metadata) {
-            return "exists (select from " + elements(metadata.path()) + " where "
-                    + compared(
-                            "annals.fold(element.value #>> '{}')",
-                            "annals.fold(" + term(metadata.value()) + ")",
-                            metadata.prefix())
-                    + ")";
+            String text = compared(
+                    "annals.fold(element.value #>> '{}')",
+                    "annals.fold(" + term(metadata.value()) + ")",
+                    metadata.prefix());
+            // JSON numbers are equal by value.
+            String number = metadata.isNumber() ? " or element.value = " + term(metadata.value()) + "::jsonb" : "";
+            return "exists (select from " + elements(metadata.path()) + " where " + text + number + ")";
         }
 
         private String compared(Query.Compared compared) {
@@ -289,12 +290,13 @@ public record Filter(
                     + (compared.isTime() ? "::timestamptz" : "::numeric") + ", false))";
         }
 
-        /** The value at a path, or the elements of the list there. */
+        /** The value at a path, or the elements of the list there; none without a value. JSON's null is no value. */
         private String elements(List<String> names) {
             String path = names.stream().map(this::term).collect(Collectors.joining(", ", "array[", "]"));
             return "(select r.metadata::jsonb #> " + path + " offset 0) as found (value) "
-                    + "cross join lateral jsonb_array_elements(case jsonb_typeof(found.value) when 'array' then found.value "
-                    + "else jsonb_build_array(found.value) end) as element (value)";
+                    + "cross join lateral jsonb_array_elements(case when jsonb_typeof(found.value) = 'array' then found.value "
+                    + "when found.value is not null then jsonb_build_array(found.value) end) as one (value) "
+                    + "cross join lateral (select nullif(one.value, 'null') as value) as element";
         }
 
         private String time(Query.Time time) {

@@ -114,8 +114,8 @@ public sealed interface Query {
     }
 
     /**
-     * The metadata has this value at a path, or a list with this value. Numbers, {@code true} and {@code false} are compared as they are
-     * written.
+     * The metadata has this value at a path, or a list with this value. Numbers are compared by value, {@code true} and {@code false} as
+     * they are written.
      *
      * @param path names of members, or numbers of elements, from the outermost
      * @param prefix as in {@link Value}
@@ -124,6 +124,11 @@ public sealed interface Query {
 
         public Metadata {
             path = List.copyOf(path);
+        }
+
+        /** Whether numbers may have this value: it is one as JSON writes them. */
+        public boolean isNumber() {
+            return !prefix && NUMBER.matcher(value).matches();
         }
 
         @Override
@@ -219,6 +224,9 @@ public sealed interface Query {
             return time == null ? "" : Timestamps.format(time);
         }
     }
+
+    /** A number of JSON, with an exponent that keeps it short. */
+    Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]{1,3})?");
 
     /** Needs no quotes as a value, or as a name in a path. */
     Pattern PLAIN = Pattern.compile("[\\p{L}\\p{N}_@-]+");

@@ -4,6 +4,7 @@ import dev.annals.core.query.Filter;
 import dev.annals.core.query.Query;
 import dev.annals.core.query.Query.Field;
 import dev.annals.core.query.QueryParser;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
@@ -162,7 +163,9 @@ record IndexKeys(List<Set<Key>> alternatives) {
         } else if (query instanceof Query.Value value) {
             return value(value);
         } else if (query instanceof Query.Metadata metadata) {
-            return metadata(metadata.value(), metadata.prefix());
+            return metadata.isNumber()
+                    ? number(metadata.value())
+                    : metadata(metadata.value(), metadata.prefix());
         } else if (query instanceof Query.Compared compared) {
             return names(compared.path());
         } else if (query instanceof Query.Within within) {
@@ -188,6 +191,14 @@ record IndexKeys(List<Set<Key>> alternatives) {
         boolean isEscaped =
                 value.startsWith("{") || value.startsWith("[") || value.chars().anyMatch(c -> c < ' ');
         return isEscaped ? ANYTHING : words(value, prefix);
+    }
+
+    /** Every text of a number has its integral part as a word, whatever zeros follow; a text may also have the exponent. */
+    private static List<Set<Key>> number(String value) {
+        String integral = new BigDecimal(value).toBigInteger().abs().toString();
+        return QueryParser.Words.of(value).contains(integral)
+                ? words(integral, false)
+                : List.of(Set.of(new Key(WORD, integral)), words(value, false).get(0));
     }
 
     /** The words of names in the metadata. A number may be the place in a list. */

@@ -94,6 +94,62 @@ class ComparisonTest {
         assertFinds(reader, project, "metadata.v:\">400\"");
     }
 
+    @Test
+    void numbersAreEqualByValueAndWhatIsMissingHasNone() throws Exception {
+        UUID project = log.insertProject();
+        for (String metadata : List.of(
+                "{\"n\": 1500}", // 1
+                "{\"n\": 1500.0}",
+                "{\"n\": 15.00e2}",
+                "{\"n\": \"1500\"}",
+                "{\"n\": \"1500.0\"}", // 5
+                "{\"n\": [7, 1500.000]}",
+                "{\"n\": {\"m\": 1500}}",
+                "{\"n\": 0.50}",
+                "{\"n\": -0.0}",
+                "{\"n\": -1500.5}", // 10
+                "{\"n\": null}",
+                "{\"n\": [null]}",
+                "{\"n\": []}",
+                "{\"n\": \"01500\"}",
+                "{\"other\": \"nullable\", \"n\": \"nullify\"}", // 15
+                "{\"n\": 1.5e2}",
+                "{\"n\": \"1.5E3\"}")) {
+            log.run("insert into annals.audit_record (project_id, action, metadata) values ('" + project + "', 'a', '"
+                    + metadata + "')");
+        }
+        log.run("insert into annals.audit_record (project_id, action) select '" + project
+                + "', 'b' from generate_series(1, 2000)");
+        SearchIndex index = new SearchIndex(pool, new Limits(700));
+        FeedReader reader = new DatabaseReader(pool, index);
+        checkNumbers(reader, project);
+        new TestProjector(pool, List.of(index), 10_000).catchUp();
+        checkNumbers(reader, project);
+    }
+
+    private static void checkNumbers(FeedReader reader, UUID project) throws QueryException {
+        assertFinds(reader, project, "metadata.n:1500", 1, 2, 3, 4, 6);
+        assertFinds(reader, project, "metadata.n:1500.0", 1, 2, 3, 5, 6);
+        assertFinds(reader, project, "metadata.n:1500.00", 1, 2, 3, 6);
+        assertFinds(reader, project, "metadata.n:1.5E3", 1, 2, 3, 6, 17);
+        assertFinds(reader, project, "metadata.n:1500,150", 1, 2, 3, 4, 6, 16);
+        assertFinds(reader, project, "metadata.n.m:1500.0", 7);
+        assertFinds(reader, project, "metadata.n.1:1.5e+3", 6);
+        assertFinds(reader, project, "metadata.n:.5");
+        assertFinds(reader, project, "metadata.n:5e-1", 8);
+        assertFinds(reader, project, "metadata.n:0", 9);
+        assertFinds(reader, project, "metadata.n:-1500.50", 10);
+        assertFinds(reader, project, "metadata.n:01500", 14);
+        assertFinds(reader, project, "metadata.n:1e999");
+        assertFinds(reader, project, "metadata.n:-1e-999");
+        assertFinds(reader, project, "metadata.n:*nul*", 15);
+        assertFinds(reader, project, "metadata.none:*nul*");
+        assertFinds(reader, project, "metadata.n.m:*ull*");
+        assertFinds(reader, project, "metadata.n:null");
+        assertFinds(reader, project, "metadata.n:(*nul* OR null) -metadata.n:nullify");
+        assertFinds(reader, project, "action:a -metadata.n:*nul* metadata.n:*", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 16, 17);
+    }
+
     private static void assertFinds(FeedReader reader, UUID project, String query, Integer... places)
             throws QueryException {
         Filter filter = Filter.NONE.and(QueryParser.parse(query, null));

@@ -69,6 +69,27 @@ class SuggestionsTest extends ProjectTest {
         assertThat(suggested(project, "word&prefix=" + "x".repeat(256))).isEmpty();
     }
 
+    /** The dictionary is written per 1,024 records. */
+    @Test
+    void valuesOfTheFirstRecordsAreSuggestedAtOnce() {
+        Project young = log.newProject();
+        assertThat(suggested(young, "action")).isEmpty();
+        young.append("""
+                {"action": "Volume_create", "actor": {"type": "user", "id": "u-1", "name": "S\u00f8ren"}, "subject": {"type": "Volume"},
+                 "outcome": "success", "message": "Sold out at 4f3a9b21, \u6d4b\u8bd5", "metadata": {"request_id": {"sort": "x"}, "": 1}}""");
+        young.append("{\"action\": \"volume_create\", \"message\": \"" + "so ".repeat(2_000) + "solo\"}");
+        assertThat(suggested(young, "action&prefix=vO")).containsExactly("Volume_create", "volume_create");
+        assertThat(suggested(young, "action&prefix=v&limit=1")).containsExactly("Volume_create");
+        assertThat(suggested(young, "action&prefix=%25")).isEmpty();
+        assertThat(suggested(young, "actor.type")).containsExactly("user");
+        assertThat(suggested(young, "subject.type&prefix=v")).containsExactly("Volume");
+        assertThat(suggested(young, "outcome")).containsExactly("success");
+        assertThat(suggested(young, "metadata")).containsExactly("request_id");
+        assertThat(suggested(young, "word&prefix=S%C3%B8")).containsExactly("sold", "soren", "sort");
+        assertThat(suggested(young, "word&prefix=4f")).isEmpty();
+        assertThat(suggested(log.newProject(), "word")).isEmpty();
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

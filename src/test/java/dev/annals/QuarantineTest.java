@@ -46,6 +46,10 @@ class QuarantineTest {
 
     /** The classes that reach into Netty's channels, which are Vert.x's own. */
     private static final Map<String, Use> CHANNELS = Map.of(
+            "NettySubstitutions",
+                    new Use(
+                            "replaces methods of Netty in a native executable",
+                            "a Quarkus that replaces the methods of the Netty in use"),
             "AnswerDeadline", WATCH_STATEMENTS,
             "LoginDeadline",
                     new Use(

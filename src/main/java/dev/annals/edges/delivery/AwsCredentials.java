@@ -65,7 +65,6 @@ public final class AwsCredentials implements S3Credentials {
     private static final Pattern REGION = Pattern.compile("[0-9a-z-]{1,64}");
     private static final Pattern ROLE = Pattern.compile("[0-9A-Za-z+=,.@_-]{1,64}");
     private static final Pattern LINE = Pattern.compile("[!-~]{1,20480}");
-    private static final Pattern SECTION = Pattern.compile("\\[\\s*(?:profile\\s+)?([^\\]]+?)\\s*]");
     private static final List<String> UNSUPPORTED =
             List.of("source_profile", "credential_source", "credential_process", "sso_session", "sso_start_url");
 
@@ -399,16 +398,12 @@ public final class AwsCredentials implements S3Credentials {
      * @return empty if there is none with an identity
      */
     private Map<String, String> profile() {
-        String name = variable("AWS_PROFILE", "default");
-        Path home = Path.of(variable("HOME", System.getProperty("user.home")), ".aws");
-        Map<String, String> profile = new HashMap<>();
-        for (Path file : List.of(
-                Path.of(variable("AWS_CONFIG_FILE", home.resolve("config").toString())),
-                Path.of(variable(
-                        "AWS_SHARED_CREDENTIALS_FILE",
-                        home.resolve("credentials").toString())))) {
-            readProfile(file, name, profile);
-        }
+        String named = variable("AWS_PROFILE", variable("AWS_DEFAULT_PROFILE", ""));
+        String name = named.isEmpty() ? "default" : named;
+        Map<String, String> profile =
+                new HashMap<>(AwsProfile.read(read(file("AWS_CONFIG_FILE", "config"), MAX_FILE_BYTES), name, true));
+        profile.putAll(
+                AwsProfile.read(read(file("AWS_SHARED_CREDENTIALS_FILE", "credentials"), MAX_FILE_BYTES), name, false));
         for (String unsupported : UNSUPPORTED) {
             if (profile.containsKey(unsupported) && !profile.containsKey("aws_access_key_id")) {
                 throw none("The profile " + name + " needs " + unsupported
@@ -416,26 +411,17 @@ public final class AwsCredentials implements S3Credentials {
             }
         }
         boolean isIdentity = profile.containsKey("aws_access_key_id") || profile.containsKey("web_identity_token_file");
-        if (!isIdentity && variable("AWS_PROFILE") != null) {
+        if (!isIdentity && !named.isEmpty()) {
             throw none("The profile " + name
                     + " (AWS_PROFILE) has no keys in AWS_SHARED_CREDENTIALS_FILE or AWS_CONFIG_FILE.");
         }
         return isIdentity ? profile : Map.of();
     }
 
-    private static void readProfile(Path file, String name, Map<String, String> profile) {
-        boolean isWanted = false;
-        for (String line : read(file, MAX_FILE_BYTES).split("\\R", -1)) {
-            Matcher section = SECTION.matcher(line.strip());
-            int equals = line.indexOf('=');
-            if (section.lookingAt()) {
-                isWanted = section.group(1).equals(name);
-            } else if (isWanted && equals > 0 && !line.matches("[\\s#;].*")) {
-                profile.put(
-                        line.substring(0, equals).strip(),
-                        line.substring(equals + 1).strip());
-            }
-        }
+    private Path file(String variable, String name) {
+        Path home = Path.of(variable("HOME", System.getProperty("user.home")));
+        String path = variable(variable, "~/.aws/" + name);
+        return path.startsWith("~/") ? home.resolve(path.substring(2)) : Path.of(path);
     }
 
     private Uni<Session> container() {

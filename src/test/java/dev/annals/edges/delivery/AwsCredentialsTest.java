@@ -171,6 +171,78 @@ class AwsCredentialsTest {
         assertNone("sso_session", "web_identity_token_file");
     }
 
+    private static Arguments profile(String name, String config, String credentials, String expected) {
+        String keys = "aws_access_key_id = AKIDSTATIC\naws_secret_access_key = a-secret-key\n";
+        return arguments(name, config.replace("KEYS\n", keys), credentials.replace("KEYS\n", keys), expected);
+    }
+
+    /** The AWS CLI 2 (botocore 1.44) finds the same keys; none where {@code expected} is empty. */
+    static Stream<Arguments> profiles() {
+        return Stream.of(
+                profile("", "[profile default]\nKEYS\n", "", "AKIDSTATIC"),
+                profile("", "[profile \"default\"]\nKEYS\n", "", "AKIDSTATIC"),
+                profile("", "[profile 'default']\nKEYS\n", "", "AKIDSTATIC"),
+                profile("audit", "[profile\t\"audit\"]\nKEYS\n", "", "AKIDSTATIC"),
+                profile("my audit", "[profile \"my audit\"]\nKEYS\n", "", "AKIDSTATIC"),
+                profile("my audit", "", "[my audit]\nKEYS\n", "AKIDSTATIC"),
+                profile("audit", "", "[audit]\nKEYS\n", "AKIDSTATIC"),
+                profile("audit", "[audit]\nKEYS\n", "", ""),
+                profile("audit", "", "[profile audit]\nKEYS\n", ""),
+                profile("AUDIT", "", "[audit]\nKEYS\n", ""),
+                profile(
+                        "",
+                        "",
+                        "[default]\nAWS_ACCESS_KEY_ID = AKIDSTATIC\nAws_Secret_Access_Key = a-secret-key\n",
+                        "AKIDSTATIC"),
+                profile(
+                        "",
+                        "",
+                        "[default]\naws_access_key_id: AKIDSTATIC\naws_secret_access_key:a-secret-key\n",
+                        "AKIDSTATIC"),
+                profile(
+                        "",
+                        "",
+                        "[default]\r\n  aws_access_key_id=AKIDSTATIC\r\n  aws_secret_access_key = a-secret-key\r\n",
+                        "AKIDSTATIC"),
+                profile("", "", "  [default] # mine\nKEYS\n", "AKIDSTATIC"),
+                profile("", "", "[DEFAULT]\nKEYS\n[default]\nregion = eu-central-1\n", "AKIDSTATIC"),
+                profile("", "", "[DEFAULT]\nKEYS\n", ""),
+                profile("", "[default]\ns3 =\n  aws_access_key_id = AKIDNESTED\nKEYS\n", "", "AKIDSTATIC"),
+                profile(
+                        "",
+                        "[profile default]\naws_access_key_id = AKIDOTHER\naws_secret_access_key = a-secret-key\n[default]\nKEYS\n",
+                        "",
+                        "AKIDSTATIC"),
+                profile("", "[sso-session default]\nKEYS\n[services default]\nKEYS\n", "", ""),
+                profile("", "; a comment\n#[default]\n[default]\n ; KEYS\nregion=x\n", "", ""));
+    }
+
+    @ParameterizedTest
+    @MethodSource("profiles")
+    void aProfileIsReadAsTheAwsCliReadsIt(String name, String config, String credentials, String expected)
+            throws Exception {
+        Files.writeString(home.resolve(".aws/config"), config);
+        useProfile(credentials);
+        if (!name.isEmpty()) {
+            environment.put("AWS_DEFAULT_PROFILE", name);
+        }
+        environment.put("AWS_EC2_METADATA_DISABLED", "true");
+        if (expected.isEmpty()) {
+            assertNone("");
+        } else {
+            assertThat(keys(credentials())).isEqualTo(STATIC);
+        }
+    }
+
+    @Test
+    void theHomeOfAFileMayBeATilde() throws Exception {
+        Files.writeString(
+                home.resolve("keys"),
+                "[default]\naws_access_key_id = AKIDSTATIC\naws_secret_access_key = a-secret-key\n");
+        environment.put("AWS_SHARED_CREDENTIALS_FILE", "~/keys");
+        assertThat(keys(credentials())).isEqualTo(STATIC);
+    }
+
     @Test
     void theTokenOfAContainerIsReadFromItsFileEachTime() throws Exception {
         useContainer();

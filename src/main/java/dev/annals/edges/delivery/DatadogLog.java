@@ -9,12 +9,16 @@ import dev.annals.edges.export.Verdict;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.http.Timestamps;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.UUID;
 
 /**
  * A record as a log of Datadog: its standard attributes, and in {@code annals} the whole record as in the feed.
  */
 final class DatadogLog {
+
+    /** Of 18 hours in the past and 2 in the future, an hour less: batches are on their way for a while. */
+    private static final AcceptedTime TIME = new AcceptedTime(Duration.ofHours(17), Duration.ofHours(1));
 
     private DatadogLog() {}
 
@@ -25,7 +29,7 @@ final class DatadogLog {
         json.writeStringField("service", "annals");
         json.writeStringField("ddtags", "project_id:" + projectId);
         json.writeStringField("message", record.message() == null ? record.action() : record.message());
-        json.writeStringField("timestamp", Timestamps.format(record.timestamp()));
+        json.writeStringField("timestamp", Timestamps.format(TIME.of(stored)));
         json.writeStringField("status", status(record));
         json.writeObjectFieldStart("evt");
         json.writeStringField("name", record.action());

@@ -26,7 +26,8 @@ import org.jspecify.annotations.Nullable;
 final class ElasticDocument {
 
     private static final String ECS_VERSION = "8.11.0";
-    private static final String ANSWER = "filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason";
+    private static final String ANSWER =
+            "filter_path=errors,items.*.status,items.*.failure_store,items.*.error.type,items.*.error.reason";
     private static final int SHOWN = 400;
     private static final int OK = 200;
     private static final int CREATED = 201;
@@ -106,7 +107,7 @@ final class ElasticDocument {
     }
 
     /**
-     * An item of 201 is stored, and of 409 was stored before. Only an item of 400, or 413 for all of them, refuses the batch; its records
+     * An item of 201 is stored, and of 409 was stored before. Only an item of 400 or in the failure store, or 413 for all of them, refuses the batch; its records
      * come again one by one. Everything else is no fault of the records.
      */
     static Sink.Outcome outcome(Sink.Batch batch, HttpExchange.Answer answer) {
@@ -127,7 +128,7 @@ final class ElasticDocument {
         String refused = null;
         for (JsonNode item : items) {
             int status = item.path("create").path("status").asInt();
-            if (status == BAD_REQUEST) {
+            if (status == BAD_REQUEST || isInFailureStore(item)) {
                 refused = refused == null ? why(item) : refused;
             } else if (status != CREATED && status != EXISTS) {
                 return new Sink.Outcome.Failed(why(item), answer.failed().after());
@@ -136,7 +137,15 @@ final class ElasticDocument {
         return refused == null ? Sink.Outcome.Delivered.records(records, "") : new Sink.Outcome.Refused(refused, false);
     }
 
+    /** In place of the data stream, which does not show it: that of a data stream has what does not suit its mapping. */
+    private static boolean isInFailureStore(JsonNode item) {
+        return item.path("create").path("failure_store").asText().equals("used");
+    }
+
     private static String why(JsonNode item) {
+        if (isInFailureStore(item)) {
+            return "It put a record into the data stream's failure store, which says why.";
+        }
         JsonNode error = item.path("create").path("error");
         String text = error.path("type").asText() + ": " + error.path("reason").asText();
         return "It answered with the status "

@@ -44,6 +44,7 @@ public final class HttpExchange {
     /** Parts of objects, which commands read. */
     private static final int MAX_PART_BYTES = 8 * 1_048_576;
 
+    private static final int SHOWN_ENCODING = 40;
     private static final Pattern SECONDS = Pattern.compile("[0-9]{1,9}");
 
     private final Hosts hosts;
@@ -114,8 +115,13 @@ public final class HttpExchange {
         }
 
         public String text() {
+            String encoding = headers.get("Content-Encoding");
             return "It answered with HTTP status " + status + "."
-                    + (status / 100 == 3 ? " Redirects are not followed." : "");
+                    + (status / 100 == 3 ? " Redirects are not followed." : "")
+                    + (encoding == null || encoding.equalsIgnoreCase("identity")
+                            ? ""
+                            : " Its answer is compressed (" + shown(encoding, SHOWN_ENCODING)
+                                    + "), though the request asks for identity.");
         }
 
         /** The outcome of an answer other than 2xx. After 410 the sink wants nothing any more. */
@@ -188,6 +194,8 @@ public final class HttpExchange {
                 .setURI(url.getRawQuery() == null ? path : path + "?" + url.getRawQuery())
                 .setFollowRedirects(false)
                 .putHeader("Host", authority(url))
+                // Answers are read as they come.
+                .putHeader("Accept-Encoding", "identity")
                 .putHeader("User-Agent", "Annals");
         asked.headers().forEach(options::putHeader);
         PendingRequest pending = new PendingRequest();

@@ -6,6 +6,7 @@ import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.StoredRecord;
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Set;
 import java.util.UUID;
@@ -20,11 +21,14 @@ final class SplunkEvent {
     /** Invalid data format, event field is required, or blank, error in handling indexed fields. */
     private static final Set<Integer> OF_DATA = Set.of(6, 12, 13, 15);
 
+    /** Events outside of these are set aside and removed with old data ({@code quarantinePastSecs} and {@code quarantineFutureSecs}). */
+    private static final AcceptedTime TIME = new AcceptedTime(Duration.ofDays(900), Duration.ofDays(30));
+
     private SplunkEvent() {}
 
     static void write(UUID projectId, StoredRecord stored, JsonGenerator json) throws IOException {
         json.writeStartObject();
-        Instant time = stored.record().timestamp().toInstant();
+        Instant time = TIME.of(stored).toInstant();
         json.writeFieldName("time");
         json.writeNumber(BigDecimal.valueOf(time.getEpochSecond() * 1_000_000 + time.getNano() / 1_000, MICROS));
         json.writeStringField("source", "annals");

@@ -19,10 +19,14 @@ import dev.annals.tools.embedded.TestDatabase;
 import io.quarkus.test.common.QuarkusTestResource;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.Response;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
@@ -30,9 +34,12 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.IntStream;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Splunk, Datadog and Elasticsearch get what their documents ask for, and only what they say of the data refuses a record. */
 @QuarkusTest
@@ -79,6 +86,15 @@ class IntakeTest {
     private static void answer(HttpExchange exchange, Says says) throws IOException {
         try (exchange) {
             byte[] body = says.body().getBytes(StandardCharsets.UTF_8);
+            // Elasticsearch and proxies before the others compress for clients that do not refuse it.
+            if (!"identity".equals(exchange.getRequestHeaders().getFirst("Accept-Encoding"))) {
+                exchange.getResponseHeaders().set("Content-Encoding", "gzip");
+                ByteArrayOutputStream compressed = new ByteArrayOutputStream();
+                try (GZIPOutputStream gzip = new GZIPOutputStream(compressed)) {
+                    gzip.write(body);
+                }
+                body = compressed.toByteArray();
+            }
             exchange.sendResponseHeaders(says.status(), body.length == 0 ? -1 : body.length);
             exchange.getResponseBody().write(body);
         }
@@ -206,7 +222,9 @@ class IntakeTest {
         awaitEnd();
         assertThat(ids("event")).isEqualTo(all(250));
         JsonNode first = taken.get(0);
-        assertThat(first.path("time").decimalValue()).isEqualByComparingTo("1767323045.678901");
+        Instant own = Instant.parse(first.path("event").path("timestamp").asText());
+        assertThat(first.path("time").decimalValue())
+                .isEqualByComparingTo(BigDecimal.valueOf(own.getEpochSecond() * 1_000_000 + own.getNano() / 1_000, 6));
         assertThat(first.path("event").path("message").asText()).isEqualTo("Record \"1\"\n{}");
         assertThat(first.path("fields").path("project_id").asText())
                 .isEqualTo(project.id().toString());
@@ -280,9 +298,61 @@ class IntakeTest {
         JsonNode first = taken.get(0);
         assertThat(first.path("status").asText()).isEqualTo("warn");
         assertThat(first.path("message").asText()).isEqualTo("Record \"1\"\n{}");
-        assertThat(first.path("timestamp").asText()).isEqualTo("2026-01-02T03:04:05.678901Z");
+        assertThat(first.path("annals").path("timestamp").asText()).isEqualTo("2026-01-02T03:04:05.678901Z");
         assertThat(first.path("usr").path("id").asText()).isEqualTo("u-1");
         assertThat(first.path("network").path("client").path("ip").asText()).isEqualTo("10.0.0.1");
+    }
+
+    /** Receivers acknowledge records of other times, and drop them. */
+    @ParameterizedTest
+    @CsvSource({
+        "datadog,    16 hours,  true",
+        "datadog,    19 hours,  false",
+        "datadog,    -30 minutes, true",
+        "datadog,    -3 hours,  false",
+        "splunk_hec, 800 days,  true",
+        "splunk_hec, 1000 days, false",
+        "splunk_hec, 60 years,  false",
+        "splunk_hec, -40 days,  false",
+        "elastic,    60 years,  true"
+    })
+    void aTimeThatAReceiverWouldDropIsThePresentOneAndTheRecordsOwnIsBesideIt(String format, String age, boolean isOwn)
+            throws Exception {
+        log.run("insert into annals.audit_record (project_id, action, timestamp) values ('" + project.id()
+                + "', 'act', date_trunc('microseconds', now()) - interval '" + age + "')");
+        Instant own = Instant.parse(project.request().get(AuditLogFixture.LOGS).path("results[0].timestamp"));
+        Instant before = Instant.now();
+        set(format, secret(TOKEN), "").then().statusCode(201);
+        awaitEnd();
+        JsonNode one = taken.get(0);
+        Instant shown = switch (format) {
+            case "datadog" -> Instant.parse(one.path("timestamp").asText());
+            case "splunk_hec" ->
+                Instant.ofEpochMilli(
+                        one.path("time").decimalValue().movePointRight(3).longValue());
+            default -> Instant.parse(one.path("@timestamp").asText());
+        };
+        if (isOwn) {
+            assertThat(shown.truncatedTo(ChronoUnit.MILLIS)).isEqualTo(own.truncatedTo(ChronoUnit.MILLIS));
+        } else {
+            assertThat(shown).isBetween(before.minusSeconds(1), Instant.now());
+            JsonNode whole = one.path(format.equals("datadog") ? "annals" : "event");
+            assertThat(Instant.parse(whole.path("timestamp").asText())).isEqualTo(own);
+        }
+    }
+
+    /** As Elasticsearch 8.19 and 9.1 have it for logs by default: the answer is 201, and the data stream lacks the record. */
+    @Test
+    void aRecordInTheFailureStoreOfElasticsearchIsRefused() throws Exception {
+        append(1);
+        behaviour = documents -> new Says(
+                200, "{\"errors\":false,\"items\":[{\"create\":{\"status\":201,\"failure_store\":\"used\"}}]}");
+        set("elastic", secret(TOKEN), ", \"on_refusal\": \"dead_letter\", \"max_refusals\": 1")
+                .then()
+                .statusCode(201);
+        awaitEnd();
+        get().then().body("dead_letters", equalTo(1));
+        project.request().get(STREAM + "/dead-letters").then().body(containsString("failure store"));
     }
 
     private List<Integer> sequences() {

@@ -25,15 +25,18 @@ class SuggestionsTest extends ProjectTest {
 
     /** A block of records, which the dictionary has. */
     private static void append(Project to, String record) {
-        for (int i = 0; i < 2; i++) {
-            to.request()
-                    .contentType("application/json")
-                    .body(AuditLogFixture.batch(Collections.nCopies(600, record).toArray(String[]::new))
-                            .getBytes(StandardCharsets.UTF_8))
-                    .post(AuditLogFixture.BATCH)
-                    .then()
-                    .statusCode(201);
-        }
+        append(to, 600, record);
+        append(to, 600, record);
+    }
+
+    private static void append(Project to, int count, String record) {
+        to.request()
+                .contentType("application/json")
+                .body(AuditLogFixture.batch(Collections.nCopies(count, record).toArray(String[]::new))
+                        .getBytes(StandardCharsets.UTF_8))
+                .post(AuditLogFixture.BATCH)
+                .then()
+                .statusCode(201);
     }
 
     private static List<String> suggested(Project of, String query) {
@@ -74,10 +77,10 @@ class SuggestionsTest extends ProjectTest {
     void valuesOfTheFirstRecordsAreSuggestedAtOnce() {
         Project young = log.newProject();
         assertThat(suggested(young, "action")).isEmpty();
-        young.append("""
+        append(young, 1, """
                 {"action": "Volume_create", "actor": {"type": "user", "id": "u-1", "name": "S\u00f8ren"}, "subject": {"type": "Volume"},
                  "outcome": "success", "message": "Sold out at 4f3a9b21, \u6d4b\u8bd5", "metadata": {"request_id": {"sort": "x"}, "": 1}}""");
-        young.append("{\"action\": \"volume_create\", \"message\": \"" + "so ".repeat(2_000) + "solo\"}");
+        append(young, 1, "{\"action\": \"volume_create\", \"message\": \"" + "so ".repeat(2_000) + "solo\"}");
         assertThat(suggested(young, "action&prefix=vO")).containsExactly("Volume_create", "volume_create");
         assertThat(suggested(young, "action&prefix=v&limit=1")).containsExactly("Volume_create");
         assertThat(suggested(young, "action&prefix=%25")).isEmpty();

@@ -172,10 +172,14 @@ public class MemoryBudget {
     }
 
     private boolean addToAll(long bytes) {
-        if (held.addAndGet(bytes) <= limit) {
-            return true;
+        long before = held.get();
+        // Never more than the limit, not even for a moment: others would be refused what is free.
+        while (before + bytes <= limit) {
+            if (held.compareAndSet(before, before + bytes)) {
+                return true;
+            }
+            before = held.get();
         }
-        held.addAndGet(-bytes);
         return false;
     }
 

@@ -17,6 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
@@ -173,7 +174,37 @@ class MemoryBudgetTest {
             threads.shutdownNow();
         }
         assertThat(budget.held()).isZero();
-        assertThat(most.get()).isPositive();
+        assertThat(most.get()).isPositive().isLessThanOrEqualTo(budget.limit());
+    }
+
+    @Test
+    void aRequestForMoreThanThereIsTakesNothingFromOthersNotEvenForAMoment() throws Exception {
+        MemoryBudget budget = budget(10, LONG);
+        assertThat(budget.tryTake("most", 400)).isTrue();
+        assertThat(budget.tryTake("more", 400)).isTrue();
+        AtomicBoolean over = new AtomicBoolean();
+        ExecutorService threads = Executors.newFixedThreadPool(2);
+        try {
+            List<Future<?>> tooLarge = new ArrayList<>();
+            for (String holder : List.of("a", "b")) {
+                tooLarge.add(threads.submit(() -> {
+                    while (!over.get()) {
+                        assertThat(budget.tryTake(holder, 201)).isFalse();
+                    }
+                }));
+            }
+            for (int round = 0; round < 300_000; round++) {
+                assertThat(budget.tryTake("small", 200)).as("round %d", round).isTrue();
+                budget.give("small", 200);
+            }
+            over.set(true);
+            for (Future<?> one : tooLarge) {
+                one.get();
+            }
+        } finally {
+            over.set(true);
+            threads.shutdownNow();
+        }
     }
 
     private static CompletableFuture<Reservation> take(MemoryBudget budget, String holder, long bytes) {

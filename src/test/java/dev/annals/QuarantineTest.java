@@ -34,6 +34,7 @@ class QuarantineTest {
             "io.vertx.sqlclient.impl.command.CommandResponse", WATCH_STATEMENTS,
             "io.vertx.sqlclient.impl.SocketConnectionBase", REACH_SOCKET,
             "io.vertx.sqlclient.impl.SqlConnectionInternal", REACH_SOCKET,
+            "io.vertx.sqlclient.impl.Connection", REACH_SOCKET,
             "io.vertx.core.net.impl.NetSocketInternal", REACH_SOCKET,
             "io.vertx.core.impl.VertxBuilder",
                     new Use(

@@ -54,6 +54,9 @@ class SurviveHostileClientsIT {
     private static final String NDJSON_BODY = "Content-Type: application/x-ndjson\r\n";
     private static final int LARGE_RECORDS = 1_000;
     private static final int LARGE_MESSAGE_BYTES = 65_535;
+    /** On a machine that does nothing else, it is a fraction of a second. */
+    private static final Duration OTHERS_WAIT = Duration.ofSeconds(10);
+
     private static final long TRICKLE_NANOS = 50_000_000;
     private static final Pattern HEAP_USED = Pattern.compile("used (\\d+)K");
 
@@ -380,6 +383,37 @@ class SurviveHostileClientsIT {
             honest.goesOn();
         }
         assertThat(service.isAlive()).as("the service runs").isTrue();
+    }
+
+    @Test
+    void exclusionsOverManyRecords() throws Exception {
+        AuditLogFixture.Project searched = service.newProject("read", "write");
+        AuditLogFixture.Project other = service.newProject("read", "write");
+        database()
+                .runEach("insert into annals.audit_record (project_id, action, message) select '" + searched.id()
+                        + "', 'searched', repeat(md5(n::text) || ' ', 60) from generate_series(1, 20_000) as n");
+        try (Crowd crowd = new Crowd(service.uri())) {
+            crowd.attack(64, connection -> {
+                int status = 0;
+                for (int i = 0; i < 4; i++) {
+                    Crowd.Connection next = crowd.open();
+                    next.send(head("GET", LOGS + "?order=desc&q=-zzz" + i, authorization(searched.token())));
+                    status = next.status();
+                }
+                return status;
+            });
+            for (int i = 0; i < 5; i++) {
+                for (String path : List.of(LOGS + "?order=desc", LOGS + "?cursor=0", "/q/health/ready")) {
+                    Crowd.Connection asks = crowd.open();
+                    long began = System.nanoTime();
+                    asks.send(head("GET", path, authorization(other.token())));
+                    assertThat(asks.status()).as(path).isEqualTo(200);
+                    assertThat(System.nanoTime() - began).as(path).isLessThan(OTHERS_WAIT.toNanos());
+                }
+            }
+            honest.goesOn();
+            assertThat(crowd.statuses()).isSubsetOf(200, 503);
+        }
     }
 
     @Test

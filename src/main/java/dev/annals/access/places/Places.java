@@ -183,7 +183,7 @@ public class Places {
     private Uni<@Nullable Database> ask(UUID projectId) {
         return DatabaseFailure.retried(FIND_PLACE
                         .bind("project_id", projectId)
-                        .execute(databases.home().reads()))
+                        .execute(databases.home().polls()))
                 .onFailure(DatabaseFailure::isOutage)
                 .transform(
                         away -> new ProblemException(
@@ -220,7 +220,7 @@ public class Places {
         long before = changes.get();
         return READ_PLACES
                 .bind("known", known)
-                .execute(databases.home().reads())
+                .execute(databases.home().polls())
                 .invoke(rows -> take(rows, before))
                 .replaceWithVoid();
     }

@@ -73,7 +73,7 @@ public class Identities {
         this.provider = provider;
         this.signIn = signIn;
         this.tokens = tokens;
-        this.reads = databases.home().reads();
+        this.reads = databases.home().polls();
         this.pool = databases.home().pool();
         this.lane = new Bulkhead(bounds.atATime(), bounds.waiting(), LookUpBounds.WAIT, TOO_MANY);
         this.known = Caffeine.newBuilder()

@@ -90,7 +90,7 @@ public class AccessTokens {
     private final Map<TokenHash, Uni<@Nullable Caller>> lookUps = new ConcurrentHashMap<>();
 
     AccessTokens(Databases databases, Places places, AnnalsConfig config, TokenConfig limits, LookUpBounds lookUps) {
-        this.reads = databases.home().reads();
+        this.reads = databases.home().polls();
         this.places = places;
         this.configuredAdmin = ofSettings(config).map(TokenHash::of);
         this.known = Caffeine.newBuilder()

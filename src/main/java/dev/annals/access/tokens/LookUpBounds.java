@@ -13,7 +13,7 @@ public class LookUpBounds {
     /** The default wait for a connection. Proven tokens wait as long for a database that cannot be reached. */
     public static final Duration WAIT = Duration.ofSeconds(10);
 
-    /** Each takes a connection: a quarter of the default pool for reads. */
+    /** Each takes one of home's eight connections for look-ups. */
     public int atATime() {
         return 4;
     }

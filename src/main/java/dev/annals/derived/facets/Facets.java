@@ -135,7 +135,7 @@ class Facets {
                                             .execute(database.reads()))
                                     .chain(rows -> new Walk(
                                                     projectId,
-                                                    database.reads(),
+                                                    database.reads(projectId),
                                                     request,
                                                     timeline,
                                                     memory,

@@ -7,6 +7,7 @@ import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.ElsewhereException;
+import dev.annals.kernel.database.ProjectBusyException;
 import dev.annals.kernel.database.Sql;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
@@ -401,6 +402,7 @@ final class StreamTurn {
         }
         boolean passes = failure instanceof ProblemException
                 || failure instanceof NoMemoryException
+                || failure instanceof ProjectBusyException
                 || ElsewhereException.isOf(failure)
                 || DatabaseFailure.isOutage(failure);
         if (!passes) {

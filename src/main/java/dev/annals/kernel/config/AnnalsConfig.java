@@ -127,7 +127,7 @@ public interface AnnalsConfig {
         boolean migrateAtStart();
 
         /**
-         * Connections for writes. An instance opens, besides, {@link #readPoolSize()}, {@code annals.append.writers}, and up to seven for single tasks.
+         * Connections for writes. An instance opens, besides, {@link #readPoolSize()}, {@code annals.append.writers}, eight for tokens and loops, and up to seven for single tasks.
          *
          * <p>Seven: two where requests wait for ids that open transactions hold, one for sequences that recycle series, and four while it migrates. The server's {@code max_connections} must be enough for all instances.
          */
@@ -136,7 +136,7 @@ public interface AnnalsConfig {
         @Max(1_000)
         int poolSize();
 
-        /** Connections for reads. A write that waits for a lock takes none of them. */
+        /** Connections for reads; one project uses at most half of them. A write that waits for a lock takes none of them. */
         @WithDefault("16")
         @Min(1)
         @Max(1_000)

@@ -12,6 +12,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.UUID;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -64,8 +65,23 @@ public final class Binds {
     }
 
     // The pool's own preparedQuery keeps its timer if no connection can be made, and reports a second end as an error.
-    private static <T> Uni<T> on(SqlClient client, Function<SqlClient, Uni<T>> statement) {
-        return client instanceof Pool pool ? pool.withConnection(statement::apply) : statement.apply(client);
+    private <T> Uni<T> on(SqlClient client, Function<SqlClient, Uni<T>> work) {
+        if (client instanceof ReadPool reads) {
+            return reads.withConnection(project(), work::apply);
+        }
+        return client instanceof Pool pool ? pool.withConnection(work::apply) : work.apply(client);
+    }
+
+    /** The project that the statement is for; null if it is for several, or for none. */
+    private @Nullable UUID project() {
+        for (int place = 0; place < values.length; place++) {
+            if (statement.bindAt(place).equals("project_id")) {
+                return values[place] instanceof UUID[] several && several.length == 1
+                        ? several[0]
+                        : values[place] instanceof UUID one ? one : null;
+            }
+        }
+        return null;
     }
 
     private PreparedQuery<RowSet<Row>> prepared(SqlClient client) {

@@ -5,6 +5,7 @@ import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.mutiny.sqlclient.SqlConnection;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
@@ -55,14 +56,19 @@ public final class Database {
         return pool;
     }
 
-    /** For statements that wait for no lock: see {@link Reads}. */
+    /** For statements that wait for no lock: see {@link Reads}. A statement with a bind {@code project_id} counts in that project's share. */
     public Pool reads() {
         return reads;
     }
 
+    /** As {@link #reads()}, also for statements and transactions that do not name their project. */
+    public Pool reads(UUID project) {
+        return reads instanceof ReadPool shared ? shared.of(project) : reads;
+    }
+
     /**
-     * For short statements that loops repeat, whatever the database has to do: for a member, one connection. What they find is done on
-     * another pool.
+     * For short statements that loops repeat, that admit a request, or that tell whether the service is ready, whatever the database has
+     * to do: for a member, one connection. What they find is done on another pool.
      */
     public Pool polls() {
         return polls;

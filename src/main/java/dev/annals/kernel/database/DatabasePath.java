@@ -3,6 +3,7 @@ package dev.annals.kernel.database;
 import dev.annals.kernel.quarantine.AnswerDeadline;
 import dev.annals.kernel.quarantine.AnswerDeadline.Waiting;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetClient;
@@ -15,6 +16,8 @@ import io.vertx.sqlclient.Tuple;
 import io.vertx.sqlclient.spi.ConnectionFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -54,6 +57,8 @@ final class DatabasePath {
     private final AnswerDeadline connections;
     private final Map<InetSocketAddress, State> states = new ConcurrentHashMap<>();
     private final boolean severalServers;
+    /** What the server may still do for connections that were given up. One question is under way unless it is empty. */
+    private final Map<Backend, Promise<Void>> left = new HashMap<>();
 
     private static final class State {
         private boolean asking;
@@ -86,6 +91,49 @@ final class DatabasePath {
             AnswerDeadline.leadsTo(
                     found.connection(), new Backend(found.server(), session.started(), session.backend()));
         }
+    }
+
+    /** Completes once the server has ended what it did for a connection that was given up; at once for any other. */
+    Future<Void> ended(SqlConnection connection) {
+        Backend backend = (Backend) AnswerDeadline.givenUp(connection);
+        if (backend == null) {
+            return Future.succeededFuture();
+        }
+        Promise<Void> ended;
+        boolean first;
+        synchronized (left) {
+            first = left.isEmpty();
+            // A pool may give a connection to another statement after its end.
+            ended = left.computeIfAbsent(backend, unknown -> Promise.promise());
+        }
+        if (first) {
+            askLeft();
+        }
+        return ended.future();
+    }
+
+    private void askLeft() {
+        List<Backend> asked;
+        synchronized (left) {
+            asked = List.copyOf(left.keySet());
+        }
+        working(asked).onComplete(answer -> {
+            List<Promise<Void>> ended = new ArrayList<>();
+            boolean again;
+            synchronized (left) {
+                for (Backend backend : asked) {
+                    // With several servers, another one may have taken over.
+                    if (answer.succeeded() ? !answer.result().has(backend) : severalServers) {
+                        ended.add(left.remove(backend));
+                    }
+                }
+                again = !left.isEmpty();
+            }
+            if (again) {
+                vertx.setTimer(INTERVAL_MILLIS, over -> askLeft());
+            }
+            ended.forEach(Promise::complete);
+        });
     }
 
     private void suspect(InetSocketAddress database) {
@@ -181,9 +229,26 @@ final class DatabasePath {
         if (waiting.isEmpty()) {
             return Future.succeededFuture(List.of());
         }
-        Integer[] processes =
-                waiting.stream().map(each -> backend(each).process).toArray(Integer[]::new);
-        return backend(waiting.get(0))
+        return working(waiting.stream().map(DatabasePath::backend).toList())
+                .map(working -> waiting.stream()
+                        .filter(each -> working.lacks(backend(each)))
+                        .toList());
+    }
+
+    /** The sessions of a server that are in a transaction. A proxy may have led to another server, which does not know those asked for. */
+    private record Working(long started, List<Integer> processes) {
+        boolean lacks(Backend backend) {
+            return started == backend.started && !processes.contains(backend.process);
+        }
+
+        boolean has(Backend backend) {
+            return started == backend.started && processes.contains(backend.process);
+        }
+    }
+
+    private Future<Working> working(List<Backend> backends) {
+        Integer[] processes = backends.stream().map(Backend::process).toArray(Integer[]::new);
+        return backends.get(0)
                 .server
                 .connect(vertx.getOrCreateContext())
                 .compose(connection -> connection
@@ -194,12 +259,7 @@ final class DatabasePath {
                         .onFailure(failure -> AnswerDeadline.giveUp(connection)))
                 .map(rows -> {
                     Row row = rows.iterator().next();
-                    List<Integer> working = List.of(row.getArrayOfIntegers("working"));
-                    // A proxy may have led to another server, which does not know these sessions.
-                    return waiting.stream()
-                            .filter(each -> backend(each).started == row.getLong("started")
-                                    && !working.contains(backend(each).process))
-                            .toList();
+                    return new Working(row.getLong("started"), List.of(row.getArrayOfIntegers("working")));
                 });
     }
 

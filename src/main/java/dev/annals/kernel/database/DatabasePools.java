@@ -225,8 +225,7 @@ final class DatabasePools {
     Optional<io.vertx.mutiny.sqlclient.Pool> openForStandbys(String name, int size) {
         return standbys.map(other -> {
             PoolOptions options = new PoolOptions(poolOptions).setName(name).setMaxSize(size);
-            return io.vertx.mutiny.sqlclient.Pool.newInstance(
-                    create(other, connectOptions(other), options, limits.lockTimeout()));
+            return shared(create(other, connectOptions(other), options, limits.lockTimeout()), size);
         });
     }
 
@@ -253,6 +252,17 @@ final class DatabasePools {
                     .ifPresent(file -> options.setPemTrustOptions(new PemTrustOptions().addCertPath(file)));
         }
         return options;
+    }
+
+    /** Projects have shares of its connections. */
+    io.vertx.mutiny.sqlclient.Pool openForReads(String name) {
+        int size = limits.readPoolSize();
+        PoolOptions options = new PoolOptions(poolOptions).setName(name).setMaxSize(size);
+        return shared(create(options, limits.lockTimeout()), size);
+    }
+
+    private io.vertx.mutiny.sqlclient.Pool shared(Pool pool, int size) {
+        return new ReadPool(pool, new ProjectShares(size, limits.poolWait(), vertx), path::ended);
     }
 
     // The metrics show the name.

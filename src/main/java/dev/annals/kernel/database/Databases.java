@@ -31,16 +31,14 @@ public class Databases {
 
     @Inject
     Databases(Pool pool, @Reads Pool reads, ServicePool pools, AnnalsConfig annals, Config config) {
-        this(pool, reads, pools, annals, NamedDatabase.all(config));
+        this(pool, reads, pools.openPolls(pool), pools, annals, NamedDatabase.all(config));
     }
 
     /** @param named home first */
-    Databases(Pool pool, Pool reads, ServicePool pools, AnnalsConfig annals, List<NamedDatabase> named) {
+    Databases(Pool pool, Pool reads, Pool polls, ServicePool pools, AnnalsConfig annals, List<NamedDatabase> named) {
         this.limits = annals.database();
-        // Makes the default pool, from whose options the others are made.
-        pool.size();
         this.home = pools::home;
-        all.add(new Database(named.get(0).name(), pool, reads, reads, home, true, false));
+        all.add(new Database(named.get(0).name(), pool, reads, polls, home, true, false));
         named.stream().skip(1).forEach(member -> all.add(member(member)));
     }
 
@@ -68,7 +66,7 @@ public class Databases {
         return new Database(
                 name,
                 pools.open(name, limits.poolSize(), limits.lockTimeout()),
-                pools.open(name + "-reads", limits.readPoolSize(), limits.lockTimeout()),
+                pools.openForReads(name + "-reads"),
                 pools.open(name + "-polls", 1, limits.lockTimeout()),
                 () -> pools,
                 false,
@@ -77,6 +75,7 @@ public class Databases {
 
     @PreDestroy
     void close() {
+        all.get(0).polls().closeAndForget();
         Stream.concat(members().stream(), unknown.values().stream()).forEach(database -> {
             database.pool().closeAndForget();
             database.reads().closeAndForget();

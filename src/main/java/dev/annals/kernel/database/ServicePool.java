@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 public class ServicePool implements PgPoolCreator {
 
+    /** Look-ups of unproven tokens take at most five: see LookUpBounds. */
+    private static final int POLLS = 8;
+
     private final AnnalsConfig annals;
     private final AnnalsConfig.Database limits;
     private volatile @Nullable DatabasePools home;
@@ -45,7 +48,13 @@ public class ServicePool implements PgPoolCreator {
     io.vertx.mutiny.sqlclient.Pool reads(io.vertx.mutiny.sqlclient.Pool writes) {
         // Makes the default pool, which sets the others.
         writes.size();
-        return home().open("reads", limits.readPoolSize(), limits.lockTimeout());
+        return home().openForReads("reads");
+    }
+
+    /** For {@link Database#polls()} of home. The caller closes the pool. */
+    io.vertx.mutiny.sqlclient.Pool openPolls(io.vertx.mutiny.sqlclient.Pool writes) {
+        writes.size();
+        return home().open("polls", POLLS, limits.lockTimeout());
     }
 
     void close(@Disposes @Reads io.vertx.mutiny.sqlclient.Pool reads) {

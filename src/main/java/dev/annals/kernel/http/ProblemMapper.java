@@ -3,6 +3,7 @@ package dev.annals.kernel.http;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.DatabaseUnavailableException;
 import dev.annals.kernel.database.ElsewhereException;
+import dev.annals.kernel.database.ProjectBusyException;
 import dev.annals.kernel.memory.NoMemoryException;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.NotFoundException;
@@ -45,6 +46,11 @@ public final class ProblemMapper {
 
     @ServerExceptionMapper
     public Response noMemory(NoMemoryException e, RoutingContext routing) {
+        return response(routing, of(e));
+    }
+
+    @ServerExceptionMapper
+    public Response projectBusy(ProjectBusyException e, RoutingContext routing) {
         return response(routing, of(e));
     }
 
@@ -150,6 +156,10 @@ public final class ProblemMapper {
         return Problem.of(ProblemType.OVERLOADED, Objects.requireNonNull(e.getMessage()));
     }
 
+    private static Problem of(ProjectBusyException e) {
+        return Problem.of(ProblemType.OVERLOADED, Objects.requireNonNull(e.getMessage()));
+    }
+
     private static Problem of(DatabaseUnavailableException e) {
         return Problem.of(ProblemType.UNAVAILABLE, Objects.requireNonNull(e.getMessage()));
     }
@@ -172,6 +182,9 @@ public final class ProblemMapper {
             return e.problem();
         }
         if (failure instanceof NoMemoryException e) {
+            return of(e);
+        }
+        if (failure instanceof ProjectBusyException e) {
             return of(e);
         }
         return failure instanceof DatabaseUnavailableException e ? of(e) : unexpected(request, failure);

@@ -6,6 +6,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.socket.nio.NioChannelOption;
+import io.netty.util.AttributeKey;
 import io.netty.util.concurrent.Future;
 import io.vertx.sqlclient.SqlConnection;
 import io.vertx.sqlclient.impl.SocketConnectionBase;
@@ -36,6 +37,9 @@ import org.jspecify.annotations.Nullable;
 public final class AnswerDeadline {
 
     private static final Logger LOG = Logger.getLogger(AnswerDeadline.class);
+
+    private static final AttributeKey<Object> SESSION = AttributeKey.valueOf(AnswerDeadline.class, "session");
+    private static final AttributeKey<Boolean> GIVEN_UP = AttributeKey.valueOf(AnswerDeadline.class, "given up");
 
     /** The longest time between two reports. */
     private static final long REPORT_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -116,6 +120,7 @@ public final class AnswerDeadline {
      */
     public static void leadsTo(SqlConnection connection, Object session) {
         ChannelHandlerContext client = client(connection);
+        client.channel().attr(SESSION).set(session);
         client.executor().execute(() -> {
             Watch watch = client.channel().pipeline().get(Watch.class);
             // A closed connection has none.
@@ -190,22 +195,33 @@ public final class AnswerDeadline {
         channel.eventLoop().execute(() -> closeFirst(channel.pipeline()));
     }
 
+    /** The session that {@link #leadsTo} named, if this end gave the connection up; null otherwise. The server may not have noticed. */
+    public static @Nullable Object givenUp(SqlConnection connection) {
+        Channel channel = client(connection).channel();
+        return Boolean.TRUE.equals(channel.attr(GIVEN_UP).get())
+                ? channel.attr(SESSION).get()
+                : null;
+    }
+
     /** Runs the action at once if the connection is closed already. */
     public static void whenClosed(SqlConnection connection, Runnable action) {
         var unused = client(connection).channel().closeFuture().addListener(closed -> action.run());
     }
 
-    private static ChannelHandlerContext client(SqlConnection connection) {
-        return ((SocketConnectionBase) ((SqlConnectionInternal) connection).unwrap())
+    static ChannelHandlerContext client(SqlConnection connection) {
+        // A connection of a pool is one around another.
+        return ((SocketConnectionBase)
+                        ((SqlConnectionInternal) connection).unwrap().unwrap())
                 .socket()
                 .channelHandlerContext();
     }
 
     // Bypasses the handlers, which would say goodbye and wait for the other end.
-    private static void closeFirst(ChannelPipeline pipeline) {
+    static void closeFirst(ChannelPipeline pipeline) {
         ChannelHandlerContext first = pipeline.firstContext();
         // A closed connection has none.
         if (first != null) {
+            first.channel().attr(GIVEN_UP).set(true);
             var unused = first.close();
         }
     }

@@ -22,6 +22,7 @@ public final class OneDatabase {
         return new Databases(
                 pool,
                 pool,
+                pool,
                 pools,
                 Settings.of(AnnalsConfig.class, Map.of()),
                 List.of(new NamedDatabase(Databases.HOME, Optional.empty(), Optional.empty(), false)));

@@ -60,6 +60,11 @@ public final class PoolFixture {
         return pools.open(size);
     }
 
+    /** The pool for reads, of which each project has a share. */
+    Pool openForReads() {
+        return pools.home().openForReads("reads");
+    }
+
     /** A connection for a session that has to last. */
     public Uni<SqlConnection> connect() {
         return pools.connect();

@@ -64,6 +64,10 @@ class QuarantineTest {
                     new Use(
                             "refuses what a sink's PostgreSQL sends before the client's codec pays for it",
                             "limits on messages, iterations and rows in PgConnectOptions"),
+            "AnswerLimit",
+                    new Use(
+                            "closes the connections of a member that answers with too much before the client keeps it",
+                            "a limit on the bytes and rows of an answer in PgConnectOptions"),
             "ClientLoops", new Use("gives each connection a PostgresGuard", "as for PostgresGuard"),
             "ConnectionGuard",
                     new Use(

@@ -1,6 +1,7 @@
 package dev.annals.kernel.database;
 
 import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.quarantine.AnswerLimit;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -21,6 +22,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +38,17 @@ final class DatabasePools {
     /** Connections that a burst has left are closed, so that an instance can have a hundred members. */
     private static final Duration MEMBER_IDLE = Duration.ofMinutes(1);
 
+    /** For home, whose owner has the service's trust. */
+    static final long NO_LIMIT = 0;
+
+    /** For two of the largest pages, by default. */
+    private static final long LEAST_ANSWER_BYTES = 16_777_216;
+    /** The service needs the rest of its heap for the other databases. */
+    private static final int ANSWER_PART = 16;
+
+    private static final Duration AWAY = Duration.ofMinutes(1);
+    private static final Logger LOG = Logger.getLogger(DatabasePools.class);
+
     private static final Sql CHECK_SESSION = Sql.named("kernel/database/check_session");
 
     private final Vertx vertx;
@@ -45,6 +58,8 @@ final class DatabasePools {
     private final Optional<DatabaseUrl> standbys;
     private final AnnalsConfig.Database limits;
     private final DatabasePath path;
+    private final @Nullable AnswerLimit answers;
+
     private final Timelines timelines = new Timelines();
     /** They belong to all pools, and to connections without one. */
     private final Queue<ConnectionFactory> factories = new ConcurrentLinkedQueue<>();
@@ -54,10 +69,13 @@ final class DatabasePools {
     private volatile boolean primarySeen;
     /** Why no connection is made; null if they are. */
     private volatile @Nullable String closed;
+    /** As {@link #closed}, for a while. */
+    private volatile @Nullable String away;
 
     /**
      * @param poolOptions copied for each pool
      * @param named as the URL names the servers
+     * @param answerBytes as in {@link #of}, or {@link #NO_LIMIT}
      */
     DatabasePools(
             Vertx vertx,
@@ -65,7 +83,8 @@ final class DatabasePools {
             DatabaseUrl url,
             List<PgConnectOptions> named,
             Optional<DatabaseUrl> standbys,
-            AnnalsConfig.Database limits) {
+            AnnalsConfig.Database limits,
+            long answerBytes) {
         this.vertx = vertx;
         this.poolOptions = poolOptions;
         this.url = url;
@@ -76,10 +95,19 @@ final class DatabasePools {
                 vertx,
                 limits.statementTimeout().plus(limits.lockTimeout()).plus(limits.answerTimeout()),
                 standbys.isPresent() || url.servers().size() > 1);
+        this.answers = answerBytes == NO_LIMIT ? null : new AnswerLimit(answerBytes, 2 * answerBytes, this::leave);
     }
 
     /** The pools of another database, with this one's options. */
     DatabasePools of(DatabaseUrl other, Optional<DatabaseUrl> standbys) {
+        return of(
+                other,
+                standbys,
+                Math.max(LEAST_ANSWER_BYTES, Runtime.getRuntime().maxMemory() / ANSWER_PART));
+    }
+
+    /** @param answerBytes the most memory of an answer; twice as much of all that arrive at the same time */
+    DatabasePools of(DatabaseUrl other, Optional<DatabaseUrl> standbys, long answerBytes) {
         return new DatabasePools(
                 vertx,
                 new PoolOptions(poolOptions)
@@ -88,7 +116,8 @@ final class DatabasePools {
                 other,
                 connectOptions(other),
                 standbys,
-                limits);
+                limits,
+                answerBytes);
     }
 
     /** The pools of a database without an address. */
@@ -101,6 +130,27 @@ final class DatabasePools {
     /** Fails each new connection for a reason, until it is null. */
     void close(@Nullable String reason) {
         closed = reason;
+    }
+
+    /** Uses the database no more for a while: it would do the same again, and cost the others their memory. */
+    private void leave(String what) {
+        if (away == null) {
+            String reason = "The database " + url + " is not used for "
+                    + AWAY.toSeconds() + " s, because it " + what
+                    + ". Look at what its functions and views return: annals verify.";
+            away = reason;
+            LOG.error(reason);
+            vertx.setTimer(AWAY.toMillis(), over -> away = null);
+        }
+    }
+
+    private Future<Void> requireOpen() {
+        String reason = closed == null ? away : closed;
+        return reason == null ? Future.succeededFuture() : Future.failedFuture(new UnusableSessionException(reason));
+    }
+
+    private <C extends SqlConnection> C watched(C connection) {
+        return answers == null ? path.watched(connection) : answers.on(path.watched(connection));
     }
 
     Pool create(PoolOptions poolOptions, Duration lockTimeout) {
@@ -143,14 +193,10 @@ final class DatabasePools {
     // A pool's connect handler cannot refuse a connection.
     @SuppressWarnings("deprecation")
     private Pool checked(Pool pool, Servers<ConnectionFactory> servers, ConnectAttempts attempts) {
-        return pool.connectionProvider(context -> {
-            String reason = closed;
-            return reason == null
-                    ? attempts.connect(() -> servers.connect(
-                                    server -> server.connect(context).map(path::watched), this::usable)
-                            .map(this::found))
-                    : Future.failedFuture(new UnusableSessionException(reason));
-        });
+        return pool.connectionProvider(context -> requireOpen()
+                .compose(open -> attempts.connect(() -> servers.connect(
+                                server -> server.connect(context).map(this::watched), this::usable)
+                        .map(this::found))));
     }
 
     private SqlConnection found(Servers.Found<ConnectionFactory, ? extends SqlConnection> found) {
@@ -188,10 +234,11 @@ final class DatabasePools {
     Uni<io.vertx.mutiny.sqlclient.SqlConnection> connect() {
         Servers<ConnectionFactory> servers = single();
         return Uni.createFrom()
-                .completionStage(() -> servers.connect(
+                .completionStage(() -> requireOpen()
+                        .compose(open -> servers.connect(
                                 server -> server.connect(vertx.getOrCreateContext())
-                                        .map(path::watched),
-                                this::lasting)
+                                        .map(this::watched),
+                                this::lasting))
                         .map(this::found)
                         .toCompletionStage())
                 .map(io.vertx.mutiny.sqlclient.SqlConnection::newInstance);

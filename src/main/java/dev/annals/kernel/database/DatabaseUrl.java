@@ -39,6 +39,9 @@ import org.jspecify.annotations.Nullable;
 public record DatabaseUrl(
         String user, String password, List<Server> servers, String database, Map<String, String> parameters) {
 
+    /** Of the heap. */
+    static final String MAX_RESULT = "10pct";
+
     /**
      * A server.
      *
@@ -374,6 +377,8 @@ public record DatabaseUrl(
         properties.setProperty("user", user);
         properties.setProperty("password", password);
         properties.setProperty("loginTimeout", "10");
+        // A database may answer with more than fits into memory.
+        properties.setProperty("maxResultBuffer", MAX_RESULT);
         Connection connection = driver().connect(
                         new DatabaseUrl(user, password, List.of(server), database, secured()).jdbcUrl(), properties);
         try {

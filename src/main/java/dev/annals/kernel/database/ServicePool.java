@@ -37,7 +37,8 @@ public class ServicePool implements PgPoolCreator {
                 url(given),
                 given.pgConnectOptionsList(),
                 annals.readDatabaseUrl().map(url -> DatabaseUrl.parseStandbys(url, "ANNALS_READ_DATABASE_URL")),
-                limits);
+                limits,
+                DatabasePools.NO_LIMIT);
         home = made;
         return made.create(given.poolOptions(), limits.lockTimeout());
     }

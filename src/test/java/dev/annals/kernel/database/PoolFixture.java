@@ -12,6 +12,7 @@ import io.vertx.sqlclient.PoolOptions;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Pools as the service's own, for a test with a database and without a service. The test closes the pools that it opens. */
 public final class PoolFixture {
@@ -63,6 +64,11 @@ public final class PoolFixture {
     /** The pool for reads, of which each project has a share. */
     Pool openForReads() {
         return pools.home().openForReads("reads");
+    }
+
+    /** The pool for reads of a member. */
+    Pool openForReadsOf(DatabaseUrl member, long answerBytes) {
+        return pools.home().of(member, Optional.empty(), answerBytes).openForReads("reads");
     }
 
     /** A connection for a session that has to last. */

@@ -1,5 +1,29 @@
 -- Least privilege for the two roles. Trigger functions run as their owner, so a writer needs no right on what they write.
 --
+-- A database restored without them gets them again with its next migration.
+create or replace function annals.privilege_digest() returns text
+language sql stable set search_path = pg_catalog, pg_temp
+return (
+  select md5(coalesce(string_agg(thing || ' ' || privilege_type || ' ' || grantee, ',' order by thing collate "C", privilege_type, grantee), ''))
+  from (
+    select acl.thing, acl.privilege_type, case acl.grantee when 0 then 'public' else acl.grantee::regrole::text end collate "C" as grantee
+    from (
+      select 'schema' as thing, acl.privilege_type, acl.grantee
+      from pg_namespace as n cross join lateral aclexplode(n.nspacl) as acl where n.nspname = 'annals'
+      union all
+      select c.relname, acl.privilege_type, acl.grantee
+      from pg_class as c cross join lateral aclexplode(c.relacl) as acl
+      where c.relnamespace = 'annals'::regnamespace and c.relkind in ('r', 'v')
+      union all
+      select c.relname || '.' || a.attname, acl.privilege_type, acl.grantee
+      from pg_class as c join pg_attribute as a on a.attrelid = c.oid cross join lateral aclexplode(a.attacl) as acl
+      where c.relnamespace = 'annals'::regnamespace
+      union all
+      select p.proname || '()', acl.privilege_type, acl.grantee
+      from pg_proc as p cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as acl
+      where p.pronamespace = 'annals'::regnamespace) as acl
+    where acl.grantee = 0 or acl.grantee in (to_regrole('annals_writer')::oid, to_regrole('annals_service')::oid)) as held);
+
 -- Each privilege is granted here and nowhere else, so the file begins by taking all of them.
 revoke all on all functions in schema annals from public;
 revoke all on all tables in schema annals from public;

@@ -13,4 +13,6 @@ begin
           'migrations', count(*))
         from annals.flyway_schema_history where success and installed_rank > 0)),
     null, inet_client_addr());
+  -- Compared before the next migration: see forget_lost_privileges.sql.
+  execute format('comment on schema annals is %L', 'Privileges ' || annals.privilege_digest());
 end $$;

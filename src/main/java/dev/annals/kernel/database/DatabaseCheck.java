@@ -32,6 +32,7 @@ public class DatabaseCheck {
 
     private static final Logger LOG = Logger.getLogger(DatabaseCheck.class);
     private static final Sql CHECK_DATABASE = Sql.named("kernel/database/check_database");
+    private static final Sql FORGET_LOST_PRIVILEGES = Sql.named("kernel/database/forget_lost_privileges");
     private static final int OLDEST_POSTGRES = 15;
     private static final int PROJECTS = 1_000;
     private static final int RECORDS = 20;
@@ -88,16 +89,17 @@ public class DatabaseCheck {
 
     void prepareSchema(@Observes @Priority(BEFORE_EVERYTHING) StartupEvent event) {
         members.prepareSchemas();
-        prepareSchema(databases.home(), flyway.get(), config.migrateAtStart());
+        prepareSchema(databases.home().name(), flyway.get(), config.migrateAtStart());
     }
 
     /** A newer schema stays as it is: its functions serve the previous release, whose instances are replaced one by one. */
-    static void prepareSchema(Database database, Flyway flyway, boolean migrate) {
+    static void prepareSchema(String database, Flyway flyway, boolean migrate) {
         MigrationInfoService info = flyway.info();
         if (Stream.of(info.applied()).anyMatch(migration -> migration.getState() == MigrationState.FUTURE_SUCCESS)) {
             return;
         }
         if (migrate) {
+            forgetLostPrivileges(flyway);
             MigrateResult result = flyway.migrate();
             if (result.migrationsExecuted > 0) {
                 LOG.infof(
@@ -112,6 +114,15 @@ public class DatabaseCheck {
                     + (current == null ? "none" : current.getVersion()) + " and this release needs "
                     + info.pending().length
                     + " more migrations. Run \"migrate\" as its owner, or unset ANNALS_DATABASE_MIGRATE_AT_START.");
+        }
+    }
+
+    private static void forgetLostPrivileges(Flyway flyway) {
+        try (Connection connection = flyway.getConfiguration().getDataSource().getConnection();
+                Statement statement = connection.createStatement()) {
+            statement.execute(FORGET_LOST_PRIVILEGES.text());
+        } catch (SQLException e) {
+            throw new IllegalStateException("The privileges in the database cannot be compared", e);
         }
     }
 

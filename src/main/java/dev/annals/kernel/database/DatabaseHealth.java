@@ -3,6 +3,9 @@ package dev.annals.kernel.database;
 import dev.annals.kernel.config.AnnalsConfig;
 import io.smallrye.health.api.AsyncHealthCheck;
 import io.smallrye.mutiny.Uni;
+import io.vertx.mutiny.sqlclient.Row;
+import io.vertx.mutiny.sqlclient.RowSet;
+import io.vertx.pgclient.PgException;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
@@ -13,13 +16,17 @@ import org.eclipse.microprofile.health.HealthCheckResponseBuilder;
 import org.eclipse.microprofile.health.Readiness;
 
 /**
- * Reports whether home answers in time on the connections that requests use, and names each member that does not: it costs the
- * service only the member's projects. At most one query to each is under way: queries without an answer would use up the
+ * Reports whether home answers in time what every request needs, and names each member that does not: it costs the service only the
+ * member's projects. No request takes the connections for this. At most one query to each is under way: queries without an answer would use up the
  * connections.
  */
 @Readiness
 @Singleton
 class DatabaseHealth implements AsyncHealthCheck {
+
+    private static final Sql CHECK_REQUESTS = Sql.named("kernel/database/check_requests");
+    private static final String ADVICE =
+            ": requests fail. If the database was restored without privileges, annals migrate grants them again.";
 
     private final Databases databases;
     private final Duration limit;
@@ -58,23 +65,35 @@ class DatabaseHealth implements AsyncHealthCheck {
     private Uni<Answer> answer(Database database) {
         return underWay.computeIfAbsent(
                 database,
-                idle -> database.reads()
-                        .withConnection(connection ->
-                                connection.query("select pg_is_in_recovery()").execute())
-                        .map(rows -> new Answer(
-                                true,
-                                rows.iterator().next().getBoolean(0)
-                                        ? "reads alone: the database is a hot standby"
-                                        : "reads and writes"))
+                idle -> CHECK_REQUESTS
+                        .execute(database.polls())
+                        .map(DatabaseHealth::answer)
                         .onFailure()
-                        .recoverWithItem(failure -> new Answer(
-                                false,
-                                failure instanceof UnusableSessionException e
-                                        ? String.valueOf(e.getMessage())
-                                        : "nothing now"))
+                        .recoverWithItem(failure -> new Answer(false, reason(failure)))
                         .onTermination()
                         .invoke(() -> underWay.remove(database))
                         .memoize()
                         .indefinitely());
+    }
+
+    private static Answer answer(RowSet<Row> rows) {
+        for (Row row : rows) {
+            return new Answer(
+                    true,
+                    row.getBoolean("standby") ? "reads alone: the database is a hot standby" : "reads and writes");
+        }
+        return new Answer(false, "annals_service lacks privileges" + ADVICE);
+    }
+
+    private static String reason(Throwable failure) {
+        if (failure instanceof UnusableSessionException e) {
+            return String.valueOf(e.getMessage());
+        }
+        // Privileges, names, schemas.
+        return failure instanceof PgException error
+                        && (error.getSqlState().startsWith("42")
+                                || error.getSqlState().startsWith("3F"))
+                ? error.getErrorMessage() + ADVICE
+                : "nothing now";
     }
 }

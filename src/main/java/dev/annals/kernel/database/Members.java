@@ -48,7 +48,9 @@ public class Members {
     private static final Duration ANSWER = Duration.ofSeconds(30);
     private static final int THREADS = 8;
     /** Without them, a migration would wait for a server that hangs. */
-    private static final String MIGRATIONS = "&ApplicationName=annals-migrations&tcpKeepAlive=true&loginTimeout=10";
+    private static final String MIGRATIONS =
+            "&ApplicationName=annals-migrations&tcpKeepAlive=true&loginTimeout=10&maxResultBuffer="
+                    + DatabaseUrl.MAX_RESULT;
 
     private final Databases databases;
     private final Instance<Flyway> flyway;
@@ -201,7 +203,7 @@ public class Members {
         DatabaseUrl url = url(member);
         DatabaseCheck.requireServer(url);
         DatabaseCheck.prepareSchema(
-                member,
+                member.name(),
                 new FluentConfiguration(Thread.currentThread().getContextClassLoader())
                         .configuration(flyway.get().getConfiguration())
                         .dataSource(url.jdbcUrl() + MIGRATIONS, url.user(), url.password())

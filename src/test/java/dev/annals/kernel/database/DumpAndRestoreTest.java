@@ -9,12 +9,14 @@ import dev.annals.tools.embedded.TestDatabase;
 import dev.annals.tools.ops.Verify;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import org.flywaydb.core.Flyway;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -132,6 +134,53 @@ class DumpAndRestoreTest {
         assertSound("source");
     }
 
+    /** As hosted PostgreSQL asks for, and on a server without the two roles. */
+    @Test
+    void aDumpRestoredWithoutOwnersAndPrivilegesGetsThePrivilegesAgainWithItsNextMigration() throws Exception {
+        Path dump = dump("bare");
+        try (InstalledPostgres hosted = InstalledPostgres.start(Files.createDirectory(directory.resolve("hosted")))) {
+            SqlFixture.on(hosted.url("postgres")).runEach("create database bare");
+            SqlFixture bare = SqlFixture.on(hosted.url("bare"));
+            assertThat(InstalledPostgres.exitCode(
+                            "pg_restore",
+                            "--no-owner",
+                            "--no-acl",
+                            "--dbname=" + hosted.libpq("bare"),
+                            dump.toString()))
+                    .isZero();
+
+            migrate(bare);
+
+            assertSound(bare.database());
+            for (String lost : List.of(
+                    "revoke select on annals.look from annals_service",
+                    "revoke usage on schema annals from annals_writer",
+                    "revoke insert (message) on annals.audit_record from annals_writer",
+                    "revoke execute on function annals.fold(text) from annals_service",
+                    "grant execute on function annals.end_move(uuid) to public")) {
+                bare.runEach(lost);
+                migrate(bare);
+                assertSound(bare.database());
+            }
+            String migrations = "select count(*) from annals.feed where action = 'annals.schema.migrate'";
+            assertThat(bare.number(migrations)).isEqualTo(7);
+            migrate(bare);
+            assertThat(bare.number(migrations)).as("nothing was lost").isEqualTo(7);
+        }
+    }
+
+    private static void migrate(SqlFixture sql) {
+        DatabaseUrl url = sql.database();
+        DatabaseCheck.prepareSchema(
+                "bare",
+                Flyway.configure()
+                        .dataSource(url.jdbcUrl(), url.user(), url.password())
+                        .schemas("annals")
+                        .defaultSchema("annals")
+                        .load(),
+                true);
+    }
+
     private static Path dump(String name, String... options) throws Exception {
         Path file = directory.resolve(name + ".dump");
         List<String> arguments = new ArrayList<>(List.of(options));
@@ -176,8 +225,12 @@ class DumpAndRestoreTest {
     }
 
     private static void assertSound(String database) {
+        assertSound(server.url(database));
+    }
+
+    private static void assertSound(DatabaseUrl database) {
         StringWriter printed = new StringWriter();
-        assertThat(new Verify().run(server.url(database), new PrintWriter(printed)))
+        assertThat(new Verify().run(database, new PrintWriter(printed)))
                 .as(printed.toString())
                 .isZero();
     }

@@ -13,3 +13,10 @@ const noFollow = syscall.O_NOFOLLOW
 func lock(file *os.File) error {
 	return syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: syscall.F_WRLCK})
 }
+
+func userOf(info os.FileInfo) int {
+	if stat, isOfUnix := info.Sys().(*syscall.Stat_t); isOfUnix {
+		return int(stat.Uid)
+	}
+	return os.Geteuid()
+}

@@ -23,3 +23,5 @@ func lock(file *os.File) error {
 	}
 	return nil
 }
+
+func userOf(os.FileInfo) int { return os.Geteuid() }

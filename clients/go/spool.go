@@ -16,23 +16,27 @@ import (
 
 const (
 	magic       = "ANNALS1\n"
-	frameHeader = 8
+	frameHeader = 12
 	place       = "acknowledged"
 	prefix      = `{"id":"`
 	idLength    = 36
 	// Bytes of a record as sent.
 	maxSent = 6 * 65_535
+	// A file that cannot be read so often in a row is left to the next start, as others wait behind it.
+	mostFailures = 3
 )
 
 var (
-	segmentName = regexp.MustCompile(`^([0-9]{20})\.spool$`)
-	noted       = regexp.MustCompile(`^([0-9]{20}) ([0-9]{20}) ([0-9a-f]{8})\n$`)
+	segmentName  = regexp.MustCompile(`^([0-9]{20})\.spool$`)
+	otherVersion = regexp.MustCompile(`^ANNALS[02-9]\n$`)
+	noted        = regexp.MustCompile(`^([0-9]{20}) ([0-9]{20}) ([0-9a-f]{8})\n$`)
 )
 
 // spool keeps records on disk until the service has stored them. One goroutine writes, one reads. docs/clients.md has the format.
 //
 // A process never writes into a file that another process began. If a file is shorter than the noted place, because a loss of power took
-// its end, no later record can fill that gap and be skipped.
+// its end, no later record can fill that gap and be skipped. Records are acknowledged, and files deleted, only while the folder is this
+// process's own: another one took it first and then looked for files, so it has found all that was acknowledged.
 type spool struct {
 	options *Options
 	logger  *slog.Logger
@@ -44,11 +48,13 @@ type spool struct {
 	ends map[int64]int64
 	// active is 0 if no file is written.
 	active int64
-	// unreadable is a file that cannot be read on as long as it is written, or 0.
-	unreadable  int64
-	readSegment int64
-	readOffset  int64
-	stopped     bool
+	// unreadable is a file that is written and cannot be read, or 0.
+	unreadable   int64
+	notedSegment int64
+	notedOffset  int64
+	readSegment  int64
+	readOffset   int64
+	stopped      bool
 
 	// Only the goroutine that writes uses these.
 	out    *os.File
@@ -59,6 +65,10 @@ type spool struct {
 	in        *os.File
 	inSegment int64
 	givenEnd  int64
+	failures  int
+	// toKeep is a damaged file that is not kept under another name yet, or 0.
+	toKeep   int64
+	reported int64
 }
 
 func openSpool(options *Options, state *monitor) (*spool, error) {
@@ -114,12 +124,12 @@ func (s *spool) endOf(name string) (int64, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case string(start) == magic:
-		return info.Size(), nil
-	case info.Size() > int64(len(magic)):
+	case otherVersion.Match(start):
 		return 0, fmt.Errorf("%s is not a spool's file of this version", s.folder.file(name))
+	case info.Size() < int64(len(magic)):
+		return 0, nil
 	}
-	return 0, nil
+	return info.Size(), nil
 }
 
 func (s *spool) startBehindWhatIsAcknowledged() error {
@@ -127,25 +137,26 @@ func (s *spool) startBehindWhatIsAcknowledged() error {
 	if err != nil {
 		return err
 	}
-	segment, offset := int64(0), int64(len(magic))
+	s.notedOffset = int64(len(magic))
 	if parts := noted.FindSubmatch(text); parts != nil && string(parts[3]) == checksum(string(text[:41])) {
-		segment, _ = strconv.ParseInt(string(parts[1]), 10, 64)
+		s.notedSegment, _ = strconv.ParseInt(string(parts[1]), 10, 64)
 		found, _ := strconv.ParseInt(string(parts[2]), 10, 64)
-		offset = max(offset, found)
+		s.notedOffset = max(s.notedOffset, found)
 	}
-	s.last = segment
+	s.last = s.notedSegment
 	for number := range s.ends {
 		s.last = max(s.last, number)
-		if number < segment {
-			s.delete(number)
-		}
 	}
-	s.readSegment = s.after(0, s.last+1)
-	s.readOffset = int64(len(magic))
-	if s.readSegment == segment {
-		s.readOffset = offset
-	}
+	s.goTo(s.after(0, s.last+1))
 	return nil
+}
+
+func (s *spool) goTo(segment int64) {
+	s.readSegment = segment
+	s.readOffset = int64(len(magic))
+	if segment == s.notedSegment {
+		s.readOffset = s.notedOffset
+	}
 }
 
 // after returns the number of the next file, if there is one.
@@ -166,12 +177,13 @@ func name(segment int64) string { return fmt.Sprintf("%020d.spool", segment) }
 
 func checksum(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text))) }
 
-// appendFrame appends the record's length, the checksum of length and record, and the record.
+// appendFrame appends the record's length, the checksum of length and record, the checksum of these eight bytes, and the record.
 func appendFrame(frames, record []byte) []byte {
 	start := len(frames)
 	frames = binary.BigEndian.AppendUint32(frames, uint32(len(record)))
 	sum := crc32.Update(crc32.ChecksumIEEE(frames[start:]), crc32.IEEETable, record)
-	return append(binary.BigEndian.AppendUint32(frames, sum), record...)
+	frames = binary.BigEndian.AppendUint32(frames, sum)
+	return append(binary.BigEndian.AppendUint32(frames, crc32.ChecksumIEEE(frames[start:])), record...)
 }
 
 // write returns false if the spool is full and was stopped. All records are on disk when it returns true, unless NoForce is set. After an
@@ -191,6 +203,9 @@ func (s *spool) write(group []*entry) (bool, error) {
 	}
 	ends := s.out == nil || s.outEnd+size > s.options.SegmentBytes || s.unreadable == s.active
 	s.state.Unlock()
+	if err := s.folder.requireOwned(); err != nil {
+		return false, err
+	}
 	if err := s.append(frames, ends); err != nil {
 		s.abandon()
 		return false, err
@@ -213,14 +228,21 @@ func (s *spool) append(frames []byte, inANewFile bool) error {
 	if _, err := s.out.WriteAt(frames, s.outEnd); err != nil {
 		return err
 	}
-	if s.options.NoForce {
-		return nil
+	if !s.options.NoForce {
+		if err := s.out.Sync(); err != nil {
+			return err
+		}
 	}
-	return s.out.Sync()
+	return s.folder.requireOwned()
 }
 
 func (s *spool) begin() error {
-	out, err := s.folder.open(name(s.last+1), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+	out, err := s.create()
+	for errors.Is(err, os.ErrExist) {
+		// A process that lost the folder while it began a file made this one. The next start reads it.
+		s.last++
+		out, err = s.create()
+	}
 	if err != nil {
 		return err
 	}
@@ -245,14 +267,30 @@ func (s *spool) begin() error {
 	return nil
 }
 
+func (s *spool) create() (*os.File, error) {
+	return s.folder.open(name(s.last+1), os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+}
+
 // abandon ends a file: a disk that has failed once may have lost data of it. Further records go into another file.
 func (s *spool) abandon() {
-	if s.out != nil && s.active == s.last {
-		if err := s.out.Truncate(s.outEnd); err != nil {
-			s.logger.Warn("A file of the spool could not be cut", "spool", s.folder.path, "cause", err)
-		}
+	if s.out == nil {
+		return
 	}
-	s.closeOut()
+	var err error
+	if s.outEnd > int64(len(magic)) {
+		err = s.out.Truncate(s.outEnd)
+		s.closeOut()
+	} else {
+		// A disk that is full for hours must not fill with empty files.
+		s.closeOut()
+		s.state.Lock()
+		delete(s.ends, s.last)
+		s.state.Unlock()
+		err = os.Remove(s.folder.file(name(s.last)))
+	}
+	if err != nil {
+		s.logger.Warn("A file of the spool could not be cut", "spool", s.folder.path, "cause", err)
+	}
 }
 
 func (s *spool) closeOut() {
@@ -276,18 +314,18 @@ func (s *spool) next() ([]*entry, error) {
 			return nil, nil
 		}
 		segment, end := s.readSegment, s.ends[s.readSegment]
-		complete := segment != s.active
 		s.state.Unlock()
+		if err := s.folder.requireOwned(); err != nil {
+			return nil, err
+		}
 		if s.readOffset < end {
-			if batch, err := s.read(segment, end, complete); err != nil || batch != nil {
+			if batch, err := s.readOrLeave(segment, end); err != nil || batch != nil {
 				return batch, err
 			}
 		}
 		s.state.Lock()
-		if complete {
+		if s.readSegment == segment && segment != s.active && s.readOffset >= s.ends[segment] {
 			s.nextSegment()
-		} else {
-			s.unreadable = segment
 		}
 		s.state.Unlock()
 	}
@@ -301,7 +339,40 @@ func (s *spool) isAtTheEnd() bool {
 	return false
 }
 
-func (s *spool) read(segment, end int64, complete bool) ([]*entry, error) {
+func (s *spool) readOrLeave(segment, end int64) ([]*entry, error) {
+	batch, err := s.read(segment, end)
+	switch {
+	case err == nil:
+		s.failures = 0
+		return batch, nil
+	case errors.Is(err, os.ErrNotExist):
+		s.leave(segment, "A file of the spool was removed before all its records were stored", err)
+		return nil, nil
+	}
+	s.closeIn()
+	s.failures++
+	if s.failures < mostFailures {
+		return nil, err
+	}
+	s.leave(segment, "A file of the spool stays for the next start, as it cannot be read", err)
+	return nil, nil
+}
+
+func (s *spool) leave(segment int64, reason string, cause error) {
+	s.failures = 0
+	s.logger.Error(reason, "file", s.folder.file(name(segment)), "cause", cause)
+	s.state.Lock()
+	defer s.state.Unlock()
+	if segment == s.active {
+		s.unreadable = segment
+	} else {
+		delete(s.ends, segment)
+		s.goTo(s.after(segment, segment+1))
+	}
+}
+
+// read returns nil if there is no whole record at the place, which is then behind the damage.
+func (s *spool) read(segment, end int64) ([]*entry, error) {
 	if s.inSegment != segment {
 		s.closeIn()
 		in, err := s.folder.open(name(segment), os.O_RDONLY)
@@ -317,14 +388,9 @@ func (s *spool) read(segment, end int64, complete bool) ([]*entry, error) {
 	}
 	var batch []*entry
 	at, size := 0, 0
-	for at < len(data) && len(batch) < s.options.BatchRecords && size < s.options.BatchBytes {
+	for len(batch) < s.options.BatchRecords && size < s.options.BatchBytes {
 		e := spooled(data[at:])
 		if e == nil {
-			if batch == nil && complete {
-				if err := s.setAside(segment, data); err != nil {
-					return nil, err
-				}
-			}
 			break
 		}
 		batch = append(batch, e)
@@ -332,16 +398,31 @@ func (s *spool) read(segment, end int64, complete bool) ([]*entry, error) {
 		at += frameHeader + len(e.data)
 	}
 	s.givenEnd = s.readOffset + int64(at)
+	if batch == nil {
+		behind := s.behindDamage(segment, data, end)
+		s.state.Lock()
+		s.readOffset = behind
+		s.state.Unlock()
+	}
 	return batch, nil
+}
+
+// lengthOf returns the length of the record, which the header's own checksum confirms; 0 if no frame begins there.
+func lengthOf(data []byte) int {
+	if len(data) < frameHeader || crc32.ChecksumIEEE(data[:8]) != binary.BigEndian.Uint32(data[8:]) {
+		return 0
+	}
+	length := binary.BigEndian.Uint32(data)
+	if length > maxSent {
+		return 0
+	}
+	return int(length)
 }
 
 // spooled returns nil if the frame is not whole.
 func spooled(data []byte) *entry {
-	if len(data) < frameHeader {
-		return nil
-	}
-	length := binary.BigEndian.Uint32(data)
-	if length == 0 || length > maxSent || int(length) > len(data)-frameHeader {
+	length := lengthOf(data)
+	if length == 0 || length > len(data)-frameHeader {
 		return nil
 	}
 	record := data[frameHeader : frameHeader+length]
@@ -357,44 +438,65 @@ func spooled(data []byte) *entry {
 	return &entry{id: id, data: record}
 }
 
-// setAside ends a file whose rest has no whole record. If the last frame is shorter than its length says, its process ended while it
-// wrote, and the record was never acknowledged. Anything else is damage: a copy of the file is kept.
-func (s *spool) setAside(segment int64, data []byte) error {
-	length := int64(maxSent)
-	if len(data) >= frameHeader {
-		length = int64(binary.BigEndian.Uint32(data))
+// behindDamage returns where to read on. If the last frame is shorter than its header says, or its header is cut off, its process ended
+// while it wrote, and the record was never acknowledged. Anything else is damage: the file is kept, and the records behind are sent.
+func (s *spool) behindDamage(segment int64, data []byte, end int64) int64 {
+	if len(data) < frameHeader || lengthOf(data) > len(data)-frameHeader {
+		return end
 	}
-	if length == 0 || length > maxSent || length <= int64(len(data)-frameHeader) {
-		damaged := name(segment) + ".damaged"
-		if err := s.copyTo(damaged); err != nil {
-			return err
+	s.keep(segment)
+	for at := 1; ; at++ {
+		found := bytes.Index(data[min(at+frameHeader, len(data)):], []byte(prefix))
+		if found < 0 {
+			break
 		}
-		s.logger.Error("A file of the spool is damaged: the records before the offset are sent, what follows is kept",
-			"file", s.folder.file(damaged), "offset", s.readOffset)
+		if at += found; spooled(data[at:]) != nil {
+			return s.readOffset + int64(at)
+		}
 	}
-	s.state.Lock()
-	defer s.state.Unlock()
-	s.ends[segment] = s.readOffset
-	return nil
+	// A frame may begin in these bytes and end behind them.
+	if s.readOffset+int64(len(data)) >= end {
+		return end
+	}
+	return s.readOffset + int64(len(data)-frameHeader-maxSent)
 }
 
-func (s *spool) copyTo(damaged string) error {
-	if err := os.Remove(s.folder.file(damaged)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+// keep gives a damaged file a second name, which needs no room on a disk that may be full. Without hard links, the file is renamed in
+// place of being deleted.
+func (s *spool) keep(segment int64) {
+	if s.reported == segment {
+		return
 	}
-	copied, err := s.folder.open(damaged, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
-	if err != nil {
-		return err
+	file := s.folder.file(name(segment))
+	kept, isThere := damaged(file)
+	if !isThere && os.Link(file, kept) != nil {
+		s.toKeep = segment
 	}
-	info, err := s.in.Stat()
-	if err == nil {
-		_, err = io.Copy(copied, io.NewSectionReader(s.in, 0, info.Size()))
-	}
-	return errors.Join(err, copied.Close())
+	s.reported = segment
+	s.logger.Error("A file of the spool is damaged: it is kept, and the records before and behind the damage are sent",
+		"file", file, "offset", s.readOffset, "kept", kept)
 }
 
-// settled removes the records that next returned last: all are stored or refused.
-func (s *spool) settled() {
+// damaged returns the name for a damaged file, and whether the file has it: that of another one is never taken.
+func damaged(file string) (string, bool) {
+	own, _ := os.Stat(file)
+	for i, kept := 2, file+".damaged"; ; i++ {
+		info, err := os.Lstat(kept)
+		if err != nil {
+			return kept, false
+		}
+		if os.SameFile(info, own) {
+			return kept, true
+		}
+		kept = fmt.Sprintf("%s.damaged-%d", file, i)
+	}
+}
+
+// settled removes the records that next returned last: all are stored or refused. If it fails, they are sent again.
+func (s *spool) settled() error {
+	if err := s.folder.requireOwned(); err != nil {
+		return err
+	}
 	s.state.Lock()
 	defer s.state.Unlock()
 	s.readOffset = s.givenEnd
@@ -403,15 +505,15 @@ func (s *spool) settled() {
 		s.nextSegment()
 	}
 	s.state.notify()
+	return nil
 }
 
 func (s *spool) nextSegment() {
 	done := s.readSegment
 	// A file that begins later has a higher number.
-	s.readSegment = s.after(done, done+1)
-	s.readOffset = int64(len(magic))
-	s.note()
+	s.goTo(s.after(done, done+1))
 	s.delete(done)
+	s.note()
 	s.state.notify()
 }
 
@@ -428,7 +530,15 @@ func (s *spool) delete(segment int64) {
 	if s.inSegment == segment {
 		s.closeIn()
 	}
-	if err := os.Remove(s.folder.file(name(segment))); err != nil && !errors.Is(err, os.ErrNotExist) {
+	file := s.folder.file(name(segment))
+	remove := os.Remove
+	if s.toKeep == segment {
+		remove = func(file string) error {
+			kept, _ := damaged(file)
+			return os.Rename(file, kept)
+		}
+	}
+	if err := remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 		s.logger.Warn("A file of the spool whose records are stored stays", "cause", err)
 	}
 }
@@ -487,7 +597,7 @@ func (s *spool) close() {
 	written := s.active
 	s.closeOut()
 	s.state.Lock()
-	if written != 0 && s.readSegment == written && s.readOffset >= s.ends[written] {
+	if written != 0 && s.readSegment == written && s.readOffset >= s.ends[written] && s.folder.isOwned() {
 		s.nextSegment()
 	}
 	s.state.Unlock()

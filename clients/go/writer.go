@@ -237,6 +237,8 @@ type AuditLog struct {
 	bufferedBytes int64
 	removed       int64
 	counts        Metrics
+	sendingFails  bool
+	writingFails  bool
 	closed        bool
 
 	stop     context.Context
@@ -444,10 +446,11 @@ func (l *AuditLog) writeSpool() {
 				return
 			}
 			if err == nil {
+				l.recovered(&l.writingFails, "The spool is written again")
 				break
 			}
 			// The records still exist, and no other goroutine writes them: go on after any fault.
-			l.failed("The spool cannot be written: " + err.Error())
+			l.failed(&l.writingFails, "The spool cannot be written: "+err.Error())
 			if l.pause(time.Second) {
 				return
 			}
@@ -488,14 +491,15 @@ func (l *AuditLog) sendAll() {
 			if isDelivered, err = l.deliver(batch); err == nil && !isDelivered {
 				return
 			}
+			if err == nil && l.spool != nil {
+				err = l.spool.settled()
+			}
 		}
 		if err != nil {
 			// The records still exist, and no other goroutine sends them: go on after any fault.
-			l.failed("The records cannot be read or settled: " + err.Error())
+			l.failed(&l.sendingFails, "The records cannot be read or settled: "+err.Error())
 			l.pause(l.options.LongestPause)
-		} else if l.spool != nil {
-			l.spool.settled()
-		} else {
+		} else if l.spool == nil {
 			l.remove(len(batch))
 		}
 	}
@@ -570,15 +574,13 @@ func (l *AuditLog) attempt(batch []*entry) answer {
 	for {
 		answer := l.endpoint.send(l.stop, batch)
 		if answer.kind != later {
-			l.state.Lock()
-			l.counts.LastFailure = ""
-			l.state.Unlock()
+			l.recovered(&l.sendingFails, "Audit records are delivered again")
 			return answer
 		}
 		if l.stop.Err() != nil {
 			return answer
 		}
-		l.failed(answer.reason)
+		l.failed(&l.sendingFails, answer.reason)
 		if l.options.GiveUpAfter > 0 && time.Since(start) >= l.options.GiveUpAfter {
 			return answer
 		}
@@ -592,13 +594,27 @@ func (l *AuditLog) attempt(batch []*entry) answer {
 	}
 }
 
-func (l *AuditLog) failed(reason string) {
+func (l *AuditLog) failed(before *bool, reason string) {
 	l.state.Lock()
-	isFirst := l.counts.LastFailure == ""
+	isFirst := !*before
+	*before = true
 	l.counts.LastFailure = reason
 	l.state.Unlock()
 	if isFirst {
 		l.options.Logger.Warn("Audit records wait, as they cannot be delivered now. " + reason)
+	}
+}
+
+func (l *AuditLog) recovered(before *bool, message string) {
+	l.state.Lock()
+	isFirst := *before
+	*before = false
+	if !l.sendingFails && !l.writingFails {
+		l.counts.LastFailure = ""
+	}
+	l.state.Unlock()
+	if isFirst {
+		l.options.Logger.Warn(message)
 	}
 }
 

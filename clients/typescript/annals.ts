@@ -6,7 +6,7 @@
 //
 // The guarantee, the defaults and the spool's format are described in docs/clients.md.
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
 import { isIP } from 'node:net';
 import * as path from 'node:path';
@@ -132,7 +132,9 @@ const GROUP_RECORDS = 4_096;
 const GROUP_BYTES = 1 << 20;
 const LONGEST_REASON = 2_000;
 const MAGIC = Buffer.from('ANNALS1\n');
-const FRAME = 8;
+const OTHER_VERSION = /^ANNALS[02-9]\n$/;
+const FRAME = 12;
+const PREFIX = '{"id":"';
 const SEGMENT = /^(\d{20})\.spool$/;
 const NOTED = /^(\d{20}) (\d{20}) ([0-9a-f]{8})\n$/;
 const OF_ACTION = /"\/records\/\d{1,9}\/action"/;
@@ -671,12 +673,22 @@ class Signal {
 }
 
 /**
- * The folder of a spool, for one process at a time. Node has no file locks: the process writes its id and its start time into a
- * file that the clients in other languages check as well.
+ * The folder of a spool. One process has it, and only its user may read it.
+ *
+ * The process has made the file owner-N with the highest number: of two that start together, only one can make it. It renews the
+ * file's time each second, which processes in other containers can see. Java, Python and Go also lock the file `lock`: Node cannot.
  */
 class Folder {
-  static readonly inUse = new Set<string>();
+  /** Shared by the whole process: it may have this module twice, as CommonJS, too. */
+  static readonly #inUse: Set<string> = ((globalThis as Record<symbol, Set<string>>)[Symbol.for('annals.spools')] ??=
+    new Set());
+  static readonly #BEAT = 1_000;
+  /** A process whose file is older has ended, or stands still. If it goes on, it finds that the folder is no longer its own. */
+  static readonly #STALE = 10_000;
   readonly path: string;
+  #owner = '';
+  #note = '';
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(folder: string) {
     fs.mkdirSync(path.dirname(path.resolve(folder)), { recursive: true });
@@ -684,45 +696,142 @@ class Folder {
       fs.mkdirSync(folder, { mode: 0o700 });
     }
     this.path = fs.realpathSync(folder);
-    if (process.platform !== 'win32' && fs.statSync(this.path).mode & 0o022) {
+    const { mode, uid } = fs.statSync(this.path);
+    if (process.platform !== 'win32' && mode & 0o022) {
       throw new Error(`Others may write to the spool ${folder}: run chmod go-w on it`);
     }
-    if (Folder.inUse.has(this.path) || this.#isLocked()) {
-      throw new Error(`The spool ${folder} is in use: give each process a folder of its own`);
+    const user = process.geteuid?.() ?? uid;
+    if (uid !== user) {
+      throw new Error(
+        `The spool ${folder} belongs to the user ${uid}, who could add records: name a folder of ${user}`,
+      );
     }
-    const owner = this.file('owner');
-    fs.rmSync(owner, { force: true });
-    fs.writeFileSync(owner, `${process.pid} ${Folder.#began(process.pid) ?? 0}\n`, { flag: 'wx', mode: 0o600 });
-    Folder.inUse.add(this.path);
+    if (Folder.#inUse.has(this.path)) {
+      throw this.#taken();
+    }
+    Folder.#inUse.add(this.path);
+    try {
+      this.#take();
+    } catch (cause) {
+      this.close();
+      throw cause;
+    }
+    this.#timer = setInterval(() => this.#beat(), Folder.#BEAT).unref();
   }
 
-  /** The start time of a process, in the system's ticks. It tells processes with the same id apart. */
-  static #began(pid: number): string | undefined {
+  #take(): void {
+    const [pid, began] = Folder.#process('self') ?? [String(process.pid), '0'];
+    let space = '-';
     try {
-      const state = fs.readFileSync(`/proc/${pid}/stat`, 'latin1').split(')').pop()?.trim().split(' ') ?? [];
+      space = fs.readlinkSync('/proc/self/ns/pid');
+    } catch {
+      // Not Linux.
+    }
+    const before = Math.max(0, ...this.#numbers());
+    const last = this.file(`owner-${before}`);
+    if (before > 0 && Folder.#isAlive(last, space)) {
+      throw this.#taken();
+    }
+    const owner = this.file(`owner-${before + 1}`);
+    let made: number;
+    try {
+      made = fs.openSync(owner, 'wx', 0o600);
+    } catch (cause) {
+      throw (cause as NodeJS.ErrnoException).code === 'EEXIST' ? this.#taken() : cause;
+    }
+    this.#owner = owner;
+    try {
+      const note = `${pid} ${began} ${space} beats ${randomUUID()}\n`;
+      writeAll(made, Buffer.from(note), 0);
+      this.#note = note;
+    } catch {
+      // On a full disk the file stays empty: what the spool has can still be sent.
+      fs.ftruncateSync(made, 0);
+    } finally {
+      fs.closeSync(made);
+    }
+    // The process that listed the files before this one began may be slower than those after it.
+    const now = this.#numbers();
+    if (Math.max(...now) > before + 1) {
+      throw this.#taken();
+    }
+    now.filter((number) => number <= before).forEach((number) => fs.rmSync(this.file(`owner-${number}`), { force: true }));
+  }
+
+  /** The number and the start time, which tells processes with the same number apart; undefined if it has ended. */
+  static #process(pid: string): [string, string] | undefined {
+    try {
+      const state = fs.readFileSync(`/proc/${pid}/stat`, 'latin1');
+      const fields = state.slice(state.lastIndexOf(')') + 2).split(' ');
       // A zombie is still listed.
-      return /[ZX]/.test(state[0]) ? undefined : state[19];
+      return /[ZX]/.test(fields[0]) ? undefined : [state.slice(0, state.indexOf(' ')), fields[19]];
     } catch {
       return undefined;
     }
   }
 
-  #isLocked(): boolean {
+  /** Whether the process that made this file has not ended. */
+  static #isAlive(file: string, space: string): boolean {
     try {
-      const [pid, began] = fs.readFileSync(this.file('owner'), 'latin1').trim().split(' ');
-      if (began !== '0' && Folder.#began(Number(pid)) === began) {
-        return true;
+      const [pid, began, noted] = fs.readFileSync(file, 'latin1').split(' ');
+      if (noted === space && space !== '-') {
+        return Folder.#process(pid)?.[1] === began;
       }
-    } catch {
-      // No process is noted.
+      const seen = fs.statSync(file).mtimeMs;
+      while (Math.abs(Date.now() - seen) < Folder.#STALE) {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+        if (fs.statSync(file).mtimeMs !== seen) {
+          return true;
+        }
+      }
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') {
+        throw cause;
+      }
+      // It has closed the spool.
     }
+    return false;
+  }
+
+  #beat(): void {
     try {
-      const inode = `:${fs.statSync(this.file('lock')).ino}`;
-      const locks = fs.readFileSync('/proc/locks', 'latin1').split('\n');
-      return locks.some((lock) => lock.split(/\s+/)[5]?.endsWith(inode));
+      const now = new Date();
+      fs.utimesSync(this.#owner, now, now);
     } catch {
-      return false;
+      // If the file is gone, requireOwned() says so.
     }
+  }
+
+  #numbers(): number[] {
+    return fs.readdirSync(this.path).flatMap((name) => {
+      const owner = /^owner-(\d{1,15})$/.exec(name);
+      return owner ? [Number(owner[1])] : [];
+    });
+  }
+
+  isOwned(): boolean {
+    try {
+      return fs.readFileSync(this.#owner, 'latin1') === this.#note;
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
+        return false;
+      }
+      throw cause;
+    }
+  }
+
+  /** Another process takes the folder if this one stood still for long. It sends what is there. */
+  requireOwned(): void {
+    if (!this.isOwned()) {
+      throw new Error(
+        `The spool ${this.path} was taken by another process, or its files were removed: start this process again,` +
+          ' with a folder of its own',
+      );
+    }
+  }
+
+  #taken(): Error {
+    return new Error(`The spool ${this.path} is in use: give each process a folder of its own`);
   }
 
   file(name: string): string {
@@ -746,8 +855,14 @@ class Folder {
   }
 
   close(): void {
-    fs.rmSync(this.file('owner'), { force: true });
-    Folder.inUse.delete(this.path);
+    clearInterval(this.#timer);
+    try {
+      if (this.#owner !== '' && this.isOwned()) {
+        fs.rmSync(this.#owner, { force: true });
+      }
+    } finally {
+      Folder.#inUse.delete(this.path);
+    }
   }
 }
 
@@ -769,8 +884,12 @@ function readAll(file: number, length: number, offset: number): Buffer {
 /**
  * Keeps records on disk until the service has stored them. A process never writes into a file that another process began. If a
  * file is shorter than the noted place, because a loss of power took its end, no later record can fill that gap and be skipped.
+ * Records are acknowledged, and files deleted, only while the folder is this process's own: another one took it first and then
+ * looked for files, so it has found all that was acknowledged.
  */
 class Spool {
+  /** A file that cannot be read so often in a row is left to the next start, as others wait behind it. */
+  static readonly #MOST_FAILURES = 3;
   readonly changed: Signal;
   readonly folder: Folder;
   stopped = false;
@@ -782,9 +901,15 @@ class Spool {
   #last = 0;
   #out: number | undefined;
   #outEnd = 0;
+  #notedSegment = 0;
+  #notedOffset = MAGIC.length;
   #readSegment = 0;
   #readOffset = MAGIC.length;
   #givenEnd = 0;
+  #failures = 0;
+  /** A damaged file that is not kept under another name yet, or 0. */
+  #toKeep = 0;
+  #reported = 0;
 
   constructor(folder: string, changed: Signal, options: Options) {
     this.#options = {
@@ -816,11 +941,11 @@ class Spool {
         const file = this.folder.open(name, fs.constants.O_RDONLY);
         try {
           const { size } = fs.fstatSync(file);
-          const isOne = readAll(file, MAGIC.length, 0).equals(MAGIC);
-          if (!isOne && size > MAGIC.length) {
+          if (OTHER_VERSION.test(readAll(file, MAGIC.length, 0).toString('latin1'))) {
             throw new Error(`${this.folder.file(name)} is not a spool's file of this version`);
           }
-          this.#ends.set(Number(segment[1]), isOne ? size : 0);
+          // It is shorter if its process ended before it wrote the header.
+          this.#ends.set(Number(segment[1]), size < MAGIC.length ? 0 : size);
         } finally {
           fs.closeSync(file);
         }
@@ -830,18 +955,17 @@ class Spool {
 
   #startBehindWhatIsAcknowledged(): void {
     const noted = NOTED.exec(readAll(this.#place, 51, 0).toString('latin1'));
-    let segment = 0;
-    let offset = MAGIC.length;
     if (noted && crc32(Buffer.from(`${noted[1]} ${noted[2]}`)) === parseInt(noted[3], 16)) {
-      segment = Number(noted[1]);
-      offset = Math.max(offset, Number(noted[2]));
+      this.#notedSegment = Number(noted[1]);
+      this.#notedOffset = Math.max(MAGIC.length, Number(noted[2]));
     }
-    this.#last = Math.max(segment, ...this.#ends.keys());
-    for (const done of [...this.#ends.keys()].filter((number) => number < segment)) {
-      this.#delete(done);
-    }
-    this.#readSegment = this.#ends.size === 0 ? this.#last + 1 : Math.min(...this.#ends.keys());
-    this.#readOffset = this.#readSegment === segment ? offset : MAGIC.length;
+    this.#last = Math.max(this.#notedSegment, ...this.#ends.keys());
+    this.#goTo(this.#ends.size === 0 ? this.#last + 1 : Math.min(...this.#ends.keys()));
+  }
+
+  #goTo(segment: number): void {
+    this.#readSegment = segment;
+    this.#readOffset = segment === this.#notedSegment ? this.#notedOffset : MAGIC.length;
   }
 
   static #name(segment: number): string {
@@ -855,6 +979,7 @@ class Spool {
         const header = Buffer.alloc(FRAME);
         header.writeUInt32BE(data.length, 0);
         header.writeUInt32BE(crc32(header.subarray(0, 4), data), 4);
+        header.writeUInt32BE(crc32(header.subarray(0, 8)), 8);
         return [header, data];
       }),
     );
@@ -862,6 +987,7 @@ class Spool {
     if (this.stopped && this.bytes() + frames.length > this.#options.spoolBytes) {
       return false;
     }
+    this.folder.requireOwned();
     try {
       const isFull = this.#outEnd + frames.length > this.#options.segmentBytes;
       if (this.#out === undefined || isFull || this.#unreadable === this.#active) {
@@ -875,6 +1001,7 @@ class Spool {
           fs.fdatasync(out as number, (cause) => (cause ? reject(cause) : resolve())),
         );
       }
+      this.folder.requireOwned();
     } catch (cause) {
       this.#abandon();
       throw cause;
@@ -887,10 +1014,21 @@ class Spool {
 
   #begin(): void {
     const { O_CREAT, O_EXCL, O_WRONLY } = fs.constants;
-    this.#out = this.folder.open(Spool.#name(this.#last + 1), O_CREAT | O_EXCL | O_WRONLY);
-    this.#last++;
-    writeAll(this.#out, MAGIC, 0);
-    fs.fsyncSync(this.#out);
+    while (this.#out === undefined) {
+      try {
+        this.#out = this.folder.open(Spool.#name(this.#last + 1), O_CREAT | O_EXCL | O_WRONLY);
+      } catch (cause) {
+        // A process that lost the folder while it began a file made this one. The next start reads it.
+        if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') {
+          throw cause;
+        }
+      }
+      this.#last++;
+    }
+    this.#outEnd = 0;
+    const out = this.#out as number;
+    writeAll(out, MAGIC, 0);
+    fs.fsyncSync(out);
     this.folder.force();
     this.#outEnd = MAGIC.length;
     this.#active = this.#last;
@@ -900,9 +1038,16 @@ class Spool {
 
   #abandon(): void {
     // A disk that has failed once may have dropped what was written: the records go into another file.
+    if (this.#out === undefined) {
+      return;
+    }
     try {
-      if (this.#out !== undefined && this.#active === this.#last) {
+      if (this.#outEnd > MAGIC.length) {
         fs.ftruncateSync(this.#out, this.#outEnd);
+      } else {
+        // A disk that is full for hours must not fill with empty files.
+        this.#ends.delete(this.#last);
+        fs.rmSync(this.folder.file(Spool.#name(this.#last)), { force: true });
       }
     } catch (cause) {
       console.warn(`annals: a file of the spool in ${this.folder.path} could not be cut: ${cause}`);
@@ -927,19 +1072,18 @@ class Spool {
       if (this.stopped) {
         return undefined;
       }
+      this.folder.requireOwned();
       const segment = this.#readSegment;
       const end = this.#ends.get(segment) ?? 0;
-      const complete = segment !== this.#active;
       if (this.#readOffset < end) {
-        const batch = this.#read(segment, end, complete);
+        const batch = this.#readOrLeave(segment, end);
         if (batch.length > 0) {
           return batch;
         }
       }
-      if (complete) {
+      const isComplete = this.#readSegment === segment && segment !== this.#active;
+      if (isComplete && this.#readOffset >= (this.#ends.get(segment) ?? 0)) {
         this.#nextSegment();
-      } else {
-        this.#unreadable = segment;
       }
     }
   }
@@ -952,7 +1096,36 @@ class Spool {
     return false;
   }
 
-  #read(segment: number, end: number, complete: boolean): Entry[] {
+  #readOrLeave(segment: number, end: number): Entry[] {
+    try {
+      const batch = this.#read(segment, end);
+      this.#failures = 0;
+      return batch;
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
+        this.#leave(segment, 'was removed before all its records were stored');
+      } else if (++this.#failures < Spool.#MOST_FAILURES) {
+        throw cause;
+      } else {
+        this.#leave(segment, `stays for the next start, as it cannot be read: ${cause}`);
+      }
+      return [];
+    }
+  }
+
+  #leave(segment: number, reason: string): void {
+    this.#failures = 0;
+    console.error(`annals: the spool's file ${this.folder.file(Spool.#name(segment))} ${reason}`);
+    if (segment === this.#active) {
+      this.#unreadable = segment;
+    } else {
+      this.#ends.delete(segment);
+      this.#goBehind(segment);
+    }
+  }
+
+  /** Empty if there is no whole record at the place, which is then behind the damage. */
+  #read(segment: number, end: number): Entry[] {
     const file = this.folder.open(Spool.#name(segment), fs.constants.O_RDONLY);
     try {
       const most = this.#options.batchBytes + FRAME + MAX_SENT;
@@ -960,12 +1133,9 @@ class Spool {
       const batch: Entry[] = [];
       let at = 0;
       let size = 0;
-      while (at < data.length && batch.length < this.#options.batchRecords && size < this.#options.batchBytes) {
+      while (batch.length < this.#options.batchRecords && size < this.#options.batchBytes) {
         const entry = Spool.#entry(data, at);
         if (entry === undefined) {
-          if (batch.length === 0 && complete) {
-            this.#setAside(segment, data);
-          }
           break;
         }
         batch.push(entry);
@@ -973,42 +1143,87 @@ class Spool {
         at += FRAME + entry.data.length;
       }
       this.#givenEnd = this.#readOffset + at;
+      if (batch.length === 0) {
+        this.#readOffset = this.#behindDamage(segment, data, end);
+      }
       return batch;
     } finally {
       fs.closeSync(file);
     }
   }
 
-  static #entry(data: Buffer, at: number): Entry | undefined {
-    if (data.length - at < FRAME) {
+  /** The length of the record, which the header's own checksum confirms; undefined if no frame begins there. */
+  static #length(data: Buffer, at: number): number | undefined {
+    if (data.length - at < FRAME || crc32(data.subarray(at, at + 8)) !== data.readUInt32BE(at + 8)) {
       return undefined;
     }
     const length = data.readUInt32BE(at);
-    const record = data.subarray(at + FRAME, at + FRAME + length);
-    if (length === 0 || length > MAX_SENT || record.length < length) {
+    return length > 0 && length <= MAX_SENT ? length : undefined;
+  }
+
+  static #entry(data: Buffer, at: number): Entry | undefined {
+    const length = Spool.#length(data, at);
+    if (length === undefined || length > data.length - at - FRAME) {
       return undefined;
     }
+    const record = data.subarray(at + FRAME, at + FRAME + length);
     const isWhole = crc32(data.subarray(at, at + 4), record) === data.readUInt32BE(at + 4);
     const id = /^\{"id":"([0-9a-f-]{36})"/.exec(record.toString('latin1', 0, 44));
     return isWhole && id ? { id: id[1], data: record, resolve: () => {}, reject: () => {} } : undefined;
   }
 
-  /** A tail that is shorter than its record was being written when its process ended. Anything else is damage. */
-  #setAside(segment: number, data: Buffer): void {
-    const length = data.length >= FRAME ? data.readUInt32BE(0) : MAX_SENT;
-    if (!(length > 0 && length <= MAX_SENT && length > data.length - FRAME)) {
-      const name = this.folder.file(Spool.#name(segment));
-      fs.copyFileSync(name, `${name}.damaged`);
-      console.error(
-        `annals: the spool's file ${name}.damaged is damaged from byte ${this.#readOffset} on;` +
-          ' the records before that are sent, what follows is kept there',
-      );
+  /**
+   * The offset to read on from. If the last frame is shorter than its header says, or its header is cut off, its process ended while it wrote,
+   * and the record was never acknowledged. Anything else is damage: the file is kept, and the records behind are sent.
+   */
+  #behindDamage(segment: number, data: Buffer, end: number): number {
+    if (data.length < FRAME || (Spool.#length(data, 0) ?? 0) > data.length - FRAME) {
+      return end;
     }
-    this.#ends.set(segment, this.#readOffset);
+    this.#keep(segment);
+    for (let found = data.indexOf(PREFIX, FRAME + 1); found >= 0; found = data.indexOf(PREFIX, found + 1)) {
+      if (Spool.#entry(data, found - FRAME)) {
+        return this.#readOffset + found - FRAME;
+      }
+    }
+    // A frame may begin in these bytes and end behind them.
+    const isEnd = this.#readOffset + data.length >= end;
+    return isEnd ? end : this.#readOffset + data.length - FRAME - MAX_SENT;
+  }
+
+  /** A second name needs no room on a disk that may be full. Without hard links, the file is renamed, not deleted. */
+  #keep(segment: number): void {
+    if (this.#reported === segment) {
+      return;
+    }
+    const file = this.folder.file(Spool.#name(segment));
+    const damaged = Spool.#damaged(file);
+    try {
+      if (!fs.existsSync(damaged)) {
+        fs.linkSync(file, damaged);
+      }
+    } catch {
+      this.#toKeep = segment;
+    }
+    this.#reported = segment;
+    console.error(
+      `annals: the spool's file ${file} is damaged at byte ${this.#readOffset}: it is kept as ${damaged},` +
+        ' and its records before and behind the damage are sent',
+    );
+  }
+
+  /** The name for a damaged file: that of another one is never taken. */
+  static #damaged(file: string): string {
+    let name = `${file}.damaged`;
+    for (let i = 2; fs.existsSync(name) && fs.statSync(name).ino !== fs.statSync(file).ino; i++) {
+      name = `${file}.damaged-${i}`;
+    }
+    return name;
   }
 
   /** Removes the records that next() returned last: all are stored or refused. */
   settled(): void {
+    this.folder.requireOwned();
     this.#readOffset = this.#givenEnd;
     this.#note();
     if (this.#readSegment !== this.#active && this.#readOffset >= (this.#ends.get(this.#readSegment) ?? 0)) {
@@ -1019,12 +1234,15 @@ class Spool {
 
   #nextSegment(): void {
     const done = this.#readSegment;
-    const later = [...this.#ends.keys()].filter((number) => number > done);
-    this.#readSegment = later.length === 0 ? done + 1 : Math.min(...later);
-    this.#readOffset = MAGIC.length;
-    this.#note();
+    this.#goBehind(done);
     this.#delete(done);
+    this.#note();
     this.changed.notify();
+  }
+
+  #goBehind(segment: number): void {
+    const later = [...this.#ends.keys()].filter((number) => number > segment);
+    this.#goTo(later.length === 0 ? segment + 1 : Math.min(...later));
   }
 
   /** Not forced to disk: if the place is lost, records are sent again, and the service recognizes their ids. */
@@ -1041,7 +1259,12 @@ class Spool {
   #delete(segment: number): void {
     this.#ends.delete(segment);
     try {
-      fs.rmSync(this.folder.file(Spool.#name(segment)), { force: true });
+      const file = this.folder.file(Spool.#name(segment));
+      if (this.#toKeep === segment) {
+        fs.renameSync(file, Spool.#damaged(file));
+      } else {
+        fs.rmSync(file, { force: true });
+      }
     } catch (cause) {
       console.warn(`annals: a file of the spool whose records are stored stays: ${cause}`);
     }
@@ -1075,7 +1298,8 @@ class Spool {
   close(): void {
     const written = this.#active;
     this.#closeOut();
-    if (written !== 0 && this.#readSegment === written && this.#readOffset >= (this.#ends.get(written) ?? 0)) {
+    const isStored = this.#readSegment === written && this.#readOffset >= (this.#ends.get(written) ?? 0);
+    if (written !== 0 && isStored && this.folder.isOwned()) {
       this.#nextSegment();
     }
     fs.closeSync(this.#place);
@@ -1208,6 +1432,7 @@ export class AuditLog {
   #removed = 0;
   #counts = { appended: 0, stored: 0, refused: 0, turnedAway: 0, batches: 0, retries: 0 };
   #lastFailure = '';
+  #failing = new Set<string>();
   #lastTick = 0n;
   #isClosed = false;
   #closing: Promise<boolean> | undefined;
@@ -1361,10 +1586,11 @@ export class AuditLog {
         if (!(await this.#spool.write(group))) {
           return;
         }
+        this.#recovered('writing', 'the spool is written again');
         this.#remove(group);
         group.forEach((entry) => entry.resolve());
       } catch (cause) {
-        this.#failed(`The spool cannot be written: ${cause}`);
+        this.#failed('writing', `The spool cannot be written: ${cause}`);
         if (await this.#changed.until(() => signal.aborted, 1_000)) {
           return;
         }
@@ -1386,7 +1612,7 @@ export class AuditLog {
           this.#remove(batch);
         }
       } catch (cause) {
-        this.#failed(`The records cannot be read or settled: ${cause}`);
+        this.#failed('sending', `The records cannot be read or settled: ${cause}`);
         await this.#changed.until(() => signal.aborted, this.#options.longestPause ?? 30_000);
       }
     }
@@ -1449,13 +1675,13 @@ export class AuditLog {
     for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
       const answer = await this.#endpoint.send(batch, signal);
       if (answer.kind !== 'later') {
-        this.#lastFailure = '';
+        this.#recovered('sending', 'records are delivered again');
         return answer;
       }
       if (signal.aborted) {
         return answer;
       }
-      this.#failed(answer.reason);
+      this.#failed('sending', answer.reason);
       if (performance.now() - start >= giveUpAfter) {
         return answer;
       }
@@ -1469,11 +1695,21 @@ export class AuditLog {
     }
   }
 
-  #failed(reason: string): void {
-    if (this.#lastFailure === '') {
+  #failed(what: string, reason: string): void {
+    if (!this.#failing.has(what)) {
+      this.#failing.add(what);
       console.warn(`annals: records wait, as they cannot be delivered now. ${reason}`);
     }
     this.#lastFailure = reason;
+  }
+
+  #recovered(what: string, message: string): void {
+    if (this.#failing.delete(what)) {
+      console.warn(`annals: ${message}`);
+      if (this.#failing.size === 0) {
+        this.#lastFailure = '';
+      }
+    }
   }
 
   #refuse(entry: Entry, reason: string): void {

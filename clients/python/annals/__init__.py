@@ -62,7 +62,9 @@ _GROUP_RECORDS = 4_096
 _GROUP_BYTES = 1 << 20
 _LONGEST_REASON = 2_000
 _MAGIC = b"ANNALS1\n"
-_FRAME = struct.Struct(">II")
+_FRAME = struct.Struct(">III")
+_PREFIX = b'{"id":"'
+_OTHER_VERSION = re.compile(rb"ANNALS[02-9]\n")
 _SEGMENT = re.compile(r"(\d{20})\.spool", re.ASCII)
 _NOTED = re.compile(rb"(\d{20}) (\d{20}) ([0-9a-f]{8})\n")
 _TYPE = re.compile(r'"type"\s*:\s*"urn:annals:problem:([a-z-]+)"')
@@ -554,45 +556,148 @@ def _pread(file, length, offset):
 
 
 class _Folder:
-    """The folder of a spool. One process locks it, and only its user may read it."""
+    """The folder of a spool. One process has it, and only its user may read it.
+
+    The process has made the file owner-N with the highest number: of two that start together, only one can make it. It renews
+    the file's time each second, which processes in other containers can see. Java, Python and Go also lock the file "lock":
+    the system releases that with the process, at once. Node cannot lock files.
+    """
 
     _in_use: set[str] = set()
+    _owners = re.compile(r"owner-([0-9]{1,18})")
+    # A process whose file is older has ended, or stands still. If it goes on, it finds that the folder is no longer its own.
+    _stale = 10.0
 
     def __init__(self, path):
         if not os.path.isdir(path):
             os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
             os.mkdir(path, 0o700)
         self.path = os.path.realpath(path)
-        if os.name == "posix" and os.stat(self.path).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise OSError(f"Others may write to the spool {path}: run chmod go-w on it")
+        if os.name == "posix":
+            found = os.stat(self.path)
+            if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise OSError(f"Others may write to the spool {path}: run chmod go-w on it")
+            if found.st_uid != os.geteuid():
+                raise OSError(f"The spool {path} belongs to the user {found.st_uid}, who could add records: name a folder of"
+                              f" {os.geteuid()}")
         # The system grants such a lock twice within a process.
         if self.path in self._in_use:
             raise self._taken()
-        self._lock = self.open("lock", os.O_CREAT | os.O_RDWR)
-        try:
-            self._take_lock()
-        except OSError as failure:
-            os.close(self._lock)
-            raise self._taken() from failure
         self._in_use.add(self.path)
+        self._lock = self._owner = None
+        self._closed = threading.Event()
+        try:
+            self._take()
+        except BaseException:
+            self.close()
+            raise
+        threading.Thread(target=self._beat, name="annals-spool", daemon=True).start()
+
+    def _take(self):
+        pid, began = self._process("self") or (str(os.getpid()), "0")
+        space = "-"
+        with contextlib.suppress(OSError):
+            space = os.readlink("/proc/self/ns/pid")
+        self._note = f"{pid} {began} {space} locks {uuid.uuid4()}\n".encode()
+        before = self._numbers()
+        last = f"owner-{max(before)}" if before else None
+        noted = (last and self._read(last) or b"").decode("latin-1")
+        # Another copy of this module has it: opening and closing the file would release its lock.
+        if noted.startswith(f"{pid} {began} {space} ") and (space != "-" or self._beats(last)):
+            raise self._taken()
+        self._take_lock()
+        if last and self._is_alive(last, noted.split(), space):
+            raise self._taken()
+        number = max(before, default=0) + 1
+        try:
+            made = self.open(f"owner-{number}", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileExistsError as failure:
+            raise self._taken() from failure
+        self._owner = f"owner-{number}"
+        try:
+            _pwrite(made, self._note, 0)
+        except OSError:
+            # On a full disk the file stays empty: what the spool has can still be sent.
+            os.ftruncate(made, 0)
+            self._note = b""
+        finally:
+            os.close(made)
+        # The process that listed the files before this one began may be slower than those after it.
+        now = self._numbers()
+        if max(now) > number:
+            raise self._taken()
+        for older in now:
+            if older < number:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self.file(f"owner-{older}"))
 
     def _take_lock(self):
-        if fcntl:
-            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
-            msvcrt.locking(self._lock, msvcrt.LK_NBLCK, 1)
-        # Node has no file locks: its process writes its id and its start time into a file.
+        self._lock = self.open("lock", os.O_CREAT | os.O_RDWR)
         try:
-            with open(self.file("owner"), encoding="ascii") as noted:
-                pid, began = noted.read().split()
-        except (FileNotFoundError, ValueError):
-            return
-        state = []
-        with contextlib.suppress(OSError):
-            with open(f"/proc/{int(pid)}/stat", encoding="latin-1") as process:
-                state = process.read().rpartition(")")[2].split()
-        if len(state) > 19 and state[19] == began and state[0] not in "ZX":
-            raise BlockingIOError(f"process {pid} has it")
+            if fcntl:
+                fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            else:
+                msvcrt.locking(self._lock, msvcrt.LK_NBLCK, 1)
+        except OSError as failure:
+            raise self._taken() from failure
+
+    @staticmethod
+    def _process(pid):
+        """The number and the start time, which tells processes with the same number apart; None if it has ended."""
+        try:
+            with open(f"/proc/{pid}/stat", encoding="latin-1") as process:
+                state = process.read()
+            fields = state.rpartition(")")[2].split()
+            # A zombie is still listed.
+            return None if fields[0] in "ZX" else (state.split(" ", 1)[0], fields[19])
+        except (OSError, IndexError):
+            return None
+
+    def _is_alive(self, name, noted, space):
+        if len(noted) > 3 and noted[3] == "locks":
+            # It would still have the lock that this process has now.
+            return False
+        if len(noted) > 3 and noted[2] == space != "-":
+            process = self._process(noted[0])
+            return process is not None and process[1] == noted[1]
+        return self._beats(name)
+
+    def _beats(self, name):
+        try:
+            seen = os.stat(self.file(name)).st_mtime_ns
+            while abs(time.time() - seen / 1e9) < self._stale:
+                time.sleep(0.1)
+                if os.stat(self.file(name)).st_mtime_ns != seen:
+                    return True
+        except FileNotFoundError:
+            pass  # It has closed the spool.
+        return False
+
+    def _beat(self):
+        while not self._closed.wait(1):
+            with contextlib.suppress(OSError):  # If the file is gone, require_owned() says so.
+                os.utime(self.file(self._owner))
+
+    def _numbers(self):
+        names = (self._owners.fullmatch(name) for name in os.listdir(self.path))
+        return [int(name[1]) for name in names if name]
+
+    def _read(self, name):
+        """None if there is no such file."""
+        try:
+            with open(self.file(name), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def is_owned(self):
+        return self._read(self._owner) == self._note
+
+    def require_owned(self):
+        """Another process takes the folder if this one stood still for long. It sends what is there."""
+        if not self.is_owned():
+            raise OSError(f"The spool {self.path} was taken by another process, or its files were removed: start this process"
+                          " again, with a folder of its own")
 
     def _taken(self):
         return OSError(f"The spool {self.path} is in use: give each process a folder of its own")
@@ -613,16 +718,27 @@ class _Folder:
                 os.close(directory)
 
     def close(self):
-        self._in_use.discard(self.path)
-        os.close(self._lock)
+        self._closed.set()
+        try:
+            if self._owner and self.is_owned():
+                os.unlink(self.file(self._owner))
+            if self._lock is not None:
+                os.close(self._lock)
+        finally:
+            self._in_use.discard(self.path)
 
 
 class _Spool:
     """Keeps records on disk until the service has stored them. One thread writes, one reads. docs/clients.md has the format.
 
     A process never writes into a file that another process began. If a file is shorter than the noted place, because a loss
-    of power took its end, no later record can fill that gap and be skipped.
+    of power took its end, no later record can fill that gap and be skipped. Records are acknowledged, and files deleted, only
+    while the folder is this process's own: another one took it first and then looked for files, so it has found all that was
+    acknowledged.
     """
+
+    # A file that cannot be read so often in a row is left to the next start, as others wait behind it.
+    _most_failures = 3
 
     def __init__(self, path, changed, *, max_bytes, segment_bytes, force, batch_records, batch_bytes):
         if segment_bytes < 1 << 19 or max_bytes < 2 * segment_bytes:
@@ -644,6 +760,9 @@ class _Spool:
             self._in = None
             self._in_segment = 0
             self._given_end = 0
+            self._failures = 0
+            self._to_keep = 0
+            self._reported = 0
             self.stopped = False
             self.closed = False
             self._start_behind_what_is_acknowledged()
@@ -659,26 +778,25 @@ class _Spool:
                 file = self.folder.open(name, os.O_RDONLY)
                 try:
                     size = os.fstat(file).st_size
-                    if _pread(file, len(_MAGIC), 0) == _MAGIC:
-                        ends[int(segment[1])] = size
-                    elif size > len(_MAGIC):
+                    if _OTHER_VERSION.fullmatch(_pread(file, len(_MAGIC), 0)):
                         raise OSError(f"{self.folder.file(name)} is not a spool's file of this version")
-                    else:
-                        ends[int(segment[1])] = 0
+                    # It is shorter if its process ended before it wrote the header.
+                    ends[int(segment[1])] = size if size >= len(_MAGIC) else 0
                 finally:
                     os.close(file)
         return ends
 
     def _start_behind_what_is_acknowledged(self):
         noted = _NOTED.fullmatch(_pread(self._place, 51, 0))
-        segment, offset = 0, len(_MAGIC)
+        self._noted = 0, len(_MAGIC)
         if noted and zlib.crc32(noted[1] + b" " + noted[2]) == int(noted[3], 16):
-            segment, offset = int(noted[1]), max(offset, int(noted[2]))
-        self._last = max([segment, *self._ends])
-        for done in [number for number in self._ends if number < segment]:
-            self._delete(done)
-        self._read_segment = min(self._ends, default=self._last + 1)
-        self._read_offset = offset if self._read_segment == segment else len(_MAGIC)
+            self._noted = int(noted[1]), max(len(_MAGIC), int(noted[2]))
+        self._last = max([self._noted[0], *self._ends])
+        self._go_to(min(self._ends, default=self._last + 1))
+
+    def _go_to(self, segment):
+        self._read_segment = segment
+        self._read_offset = self._noted[1] if segment == self._noted[0] else len(_MAGIC)
 
     @staticmethod
     def _name(segment):
@@ -688,14 +806,16 @@ class _Spool:
         """Writes records; False if the spool is full and was stopped. If this raises, write them again."""
         frames = bytearray()
         for entry in group:
-            length = struct.pack(">I", len(entry.data))
-            frames += length + struct.pack(">I", zlib.crc32(entry.data, zlib.crc32(length))) + entry.data
+            header = struct.pack(">I", len(entry.data))
+            header += struct.pack(">I", zlib.crc32(entry.data, zlib.crc32(header)))
+            frames += header + struct.pack(">I", zlib.crc32(header)) + entry.data
         with self._changed:
             self._changed.wait_for(lambda: self.stopped or self.bytes() + len(frames) <= self._max_bytes)
             if self.stopped and self.bytes() + len(frames) > self._max_bytes:
                 return False
             ends = self._out is None or (
                 self._out_end + len(frames) > self._segment_bytes or self._unreadable == self._active)
+        self.folder.require_owned()
         try:
             if ends:
                 self._close_out()
@@ -703,6 +823,7 @@ class _Spool:
             _pwrite(self._out, frames, self._out_end)
             if self._force:
                 getattr(os, "fdatasync", os.fsync)(self._out)
+            self.folder.require_owned()
         except OSError:
             self._abandon()
             raise
@@ -713,8 +834,13 @@ class _Spool:
         return True
 
     def _begin(self):
-        self._out = self.folder.open(self._name(self._last + 1), os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-        self._last += 1
+        while self._out is None:
+            try:
+                self._out = self.folder.open(self._name(self._last + 1), os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+            except FileExistsError:
+                pass  # A process that lost the folder while it began a file made this one. The next start reads it.
+            self._last += 1
+        self._out_end = 0
         _pwrite(self._out, _MAGIC, 0)
         os.fsync(self._out)
         self.folder.force()
@@ -726,12 +852,21 @@ class _Spool:
 
     def _abandon(self):
         # A disk that has failed once may have lost data of this file. Further records go into another file.
+        if self._out is None:
+            return
         try:
-            if self._out is not None and self._active == self._last:
+            if self._out_end > len(_MAGIC):
                 os.ftruncate(self._out, self._out_end)
+                self._close_out()
+            else:
+                # A disk that is full for hours must not fill with empty files.
+                self._close_out()
+                with self._changed:
+                    self._ends.pop(self._last, None)
+                    os.unlink(self.folder.file(self._name(self._last)))
         except OSError as failure:
             _LOG.warning("A file of the spool in %s could not be cut: %s", self.folder.path, failure)
-        self._close_out()
+            self._close_out()
 
     def _close_out(self):
         with self._changed:
@@ -751,16 +886,15 @@ class _Spool:
                     return None
                 segment = self._read_segment
                 end = self._ends.get(segment, 0)
-                complete = segment != self._active
+            self.folder.require_owned()
             if self._read_offset < end:
-                batch = self._read(segment, end, complete)
+                batch = self._read_or_leave(segment, end)
                 if batch:
                     return batch
             with self._changed:
-                if complete:
+                is_complete = self._read_segment == segment != self._active
+                if is_complete and self._read_offset >= self._ends.get(segment, 0):
                     self._next_segment()
-                else:
-                    self._unreadable = segment
 
     def _at_the_end(self):
         if self._read_segment == self._active or not self._ends:
@@ -768,7 +902,33 @@ class _Spool:
                 self._read_offset >= self._ends.get(self._read_segment, 0))
         return False
 
-    def _read(self, segment, end, complete):
+    def _read_or_leave(self, segment, end):
+        try:
+            batch = self._read(segment, end)
+            self._failures = 0
+            return batch
+        except FileNotFoundError:
+            self._leave(segment, "was removed before all its records were stored")
+        except OSError as failure:
+            self._close_in()
+            self._failures += 1
+            if self._failures < self._most_failures:
+                raise
+            self._leave(segment, f"stays for the next start, as it cannot be read: {failure}")
+        return []
+
+    def _leave(self, segment, reason):
+        self._failures = 0
+        _LOG.error("The spool's file %s %s", self.folder.file(self._name(segment)), reason)
+        with self._changed:
+            if segment == self._active:
+                self._unreadable = segment
+            else:
+                del self._ends[segment]
+                self._go_behind(segment)
+
+    def _read(self, segment, end):
+        """Returns nothing if there is no whole record at the place, which is then behind the damage."""
         if self._in_segment != segment:
             self._close_in()
             self._in = self.folder.open(self._name(segment), os.O_RDONLY)
@@ -776,52 +936,81 @@ class _Spool:
         most = self._batch_bytes + _FRAME.size + _MAX_SENT
         data = _pread(self._in, min(most, end - self._read_offset), self._read_offset)
         batch, at, size = [], 0, 0
-        while at < len(data) and len(batch) < self._batch_records and size < self._batch_bytes:
+        while len(batch) < self._batch_records and size < self._batch_bytes:
             entry = self._entry(data, at)
             if entry is None:
-                if not batch and complete:
-                    self._set_aside(segment, data)
                 break
             batch.append(entry)
             size += len(entry.data) + 1
             at += _FRAME.size + len(entry.data)
         self._given_end = self._read_offset + at
+        if not batch:
+            behind = self._behind_damage(segment, data, end)
+            with self._changed:
+                self._read_offset = behind
         return batch
 
     @staticmethod
-    def _entry(data, at):
+    def _length(data, at):
+        """The length of the record, which the header's own checksum confirms; None if no frame begins there."""
         if len(data) - at < _FRAME.size:
             return None
-        length, checksum = _FRAME.unpack_from(data, at)
-        record = data[at + _FRAME.size:at + _FRAME.size + length]
-        if not 0 < length <= _MAX_SENT or len(record) < length:
+        length, _, checksum = _FRAME.unpack_from(data, at)
+        return length if 0 < length <= _MAX_SENT and zlib.crc32(data[at:at + 8]) == checksum else None
+
+    @classmethod
+    def _entry(cls, data, at):
+        length = cls._length(data, at)
+        start = at + _FRAME.size
+        if length is None or length > len(data) - start:
             return None
-        if zlib.crc32(record, zlib.crc32(data[at:at + 4])) != checksum or not record.startswith(b'{"id":"'):
+        record = data[start:start + length]
+        if zlib.crc32(record, zlib.crc32(data[at:at + 4])) != _FRAME.unpack_from(data, at)[1] or record[:7] != _PREFIX:
             return None
         try:
             return _Entry(str(uuid.UUID(record[7:43].decode("ascii"))), record)
         except ValueError:
             return None
 
-    def _set_aside(self, segment, data):
-        # If the last frame is shorter than its length says, its process ended while it wrote. Anything else is damage.
-        length = _FRAME.unpack_from(data)[0] if len(data) >= _FRAME.size else _MAX_SENT
-        if not (0 < length <= _MAX_SENT and length > len(data) - _FRAME.size):
-            damaged = self.folder.file(self._name(segment) + ".damaged")
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(damaged)
-            copy = self.folder.open(self._name(segment) + ".damaged", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-            try:
-                _pwrite(copy, _pread(self._in, os.fstat(self._in).st_size, 0), 0)
-            finally:
-                os.close(copy)
-            _LOG.error("The spool's file %s is damaged from byte %d on; the records before that are sent, what follows is"
-                       " kept there", damaged, self._read_offset)
-        with self._changed:
-            self._ends[segment] = self._read_offset
+    def _behind_damage(self, segment, data, end):
+        # If the last frame is shorter than its header says, or its header is cut off, its process ended while it wrote, and the
+        # record was never acknowledged. Anything else is damage: the file is kept, and the records behind are sent.
+        if len(data) < _FRAME.size or (self._length(data, 0) or 0) > len(data) - _FRAME.size:
+            return end
+        self._keep(segment)
+        found = data.find(_PREFIX, _FRAME.size + 1)
+        while found >= 0:
+            if self._entry(data, found - _FRAME.size):
+                return self._read_offset + found - _FRAME.size
+            found = data.find(_PREFIX, found + 1)
+        # A frame may begin in these bytes and end behind them.
+        is_end = self._read_offset + len(data) >= end
+        return end if is_end else self._read_offset + len(data) - _FRAME.size - _MAX_SENT
+
+    def _keep(self, segment):
+        if self._reported == segment:
+            return
+        file = self.folder.file(self._name(segment))
+        damaged = self._damaged(file)
+        # A second name needs no room on a disk that may be full. Without hard links, the file is renamed, not deleted.
+        try:
+            if not os.path.exists(damaged):
+                os.link(file, damaged)
+        except OSError:
+            self._to_keep = segment
+        self._reported = segment
+        _LOG.error("The spool's file %s is damaged at byte %d: it is kept as %s, and its records before and behind the damage"
+                   " are sent", file, self._read_offset, damaged)
+
+    @staticmethod
+    def _damaged(file):
+        """The name for a damaged file: that of another one is never taken."""
+        names = itertools.chain([f"{file}.damaged"], (f"{file}.damaged-{number}" for number in itertools.count(2)))
+        return next(name for name in names if not os.path.exists(name) or os.path.samefile(name, file))
 
     def settled(self):
         """Removes the records that next() returned last: all are stored or refused."""
+        self.folder.require_owned()
         with self._changed:
             self._read_offset = self._given_end
             self._note()
@@ -831,11 +1020,13 @@ class _Spool:
 
     def _next_segment(self):
         done = self._read_segment
-        self._read_segment = min((number for number in self._ends if number > done), default=done + 1)
-        self._read_offset = len(_MAGIC)
-        self._note()
+        self._go_behind(done)
         self._delete(done)
+        self._note()
         self._changed.notify_all()
+
+    def _go_behind(self, segment):
+        self._go_to(min((number for number in self._ends if number > segment), default=segment + 1))
 
     def _note(self):
         # Not forced to disk: if the place is lost, records are sent again, and the service recognizes their ids.
@@ -850,7 +1041,11 @@ class _Spool:
         try:
             if self._in_segment == segment:
                 self._close_in()
-            os.unlink(self.folder.file(self._name(segment)))
+            file = self.folder.file(self._name(segment))
+            if self._to_keep == segment:
+                os.rename(file, self._damaged(file))
+            else:
+                os.unlink(file)
         except FileNotFoundError:
             pass
         except OSError as failure:
@@ -891,7 +1086,8 @@ class _Spool:
             written = self._active
         self._close_out()
         with self._changed:
-            if written and self._read_segment == written and self._read_offset >= self._ends.get(written, 0):
+            is_stored = self._read_segment == written and self._read_offset >= self._ends.get(written, 0)
+            if written and is_stored and self.folder.is_owned():
                 self._next_segment()
         self._close_in()
         os.close(self._place)
@@ -1072,6 +1268,7 @@ class AuditLog:
         self._counts = dict.fromkeys(("appended", "stored", "refused", "turned_away", "batches", "retries"), 0)
         self._removed = 0
         self._last_failure = ""
+        self._failing: set[str] = set()
         self._ids = _Ids()
         self._pid = os.getpid()
         self._closed = False
@@ -1213,9 +1410,10 @@ class AuditLog:
                 try:
                     if not self._spool.write(group):
                         return
+                    self._recovered("writing", "The spool is written again")
                     break
                 except Exception as failure:  # The records still exist, and no other thread writes them: go on after any fault.
-                    self._failed(f"The spool cannot be written: {failure}")
+                    self._failed("writing", f"The spool cannot be written: {failure}")
                     if self._stop.wait(1):
                         return
             for entry in group:
@@ -1233,7 +1431,7 @@ class AuditLog:
                 else:
                     self._remove(len(batch))
             except Exception as failure:  # The records still exist, and no other thread sends them: go on after any fault.
-                self._failed(f"The records cannot be read or settled: {failure}")
+                self._failed("sending", f"The records cannot be read or settled: {failure}")
                 self._stop.wait(self._longest_pause)
 
     def _deliver(self, batch):
@@ -1279,11 +1477,11 @@ class AuditLog:
         while True:
             kind, detail = self._endpoint.send(batch)
             if kind != "later":
-                self._last_failure = ""
+                self._recovered("sending", "Records are delivered again")
                 return kind, detail
             if self._stop.is_set():
                 return kind, detail
-            self._failed(detail[0])
+            self._failed("sending", detail[0])
             if self._give_up_after is not None and time.monotonic() - start >= self._give_up_after:
                 return kind, detail
             # Clients that failed at the same time must not retry at the same time.
@@ -1293,10 +1491,18 @@ class AuditLog:
             with self._changed:
                 self._counts["retries"] += 1
 
-    def _failed(self, reason):
-        if not self._last_failure:
+    def _failed(self, what, reason):
+        if what not in self._failing:
+            self._failing.add(what)
             _LOG.warning("Records wait, as they cannot be delivered now. %s", reason)
         self._last_failure = reason
+
+    def _recovered(self, what, message):
+        if what in self._failing:
+            self._failing.discard(what)
+            _LOG.warning(message)
+            if not self._failing:
+                self._last_failure = ""
 
     def _refuse(self, entry, reason):
         refusal = RecordRefused(entry.id, reason, entry.data)

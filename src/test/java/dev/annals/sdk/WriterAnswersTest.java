@@ -64,7 +64,7 @@ class WriterAnswersTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int LONG = 50_000;
     private static final int GIVEN = 900;
-    private static final int FRAME_HEADER = 8;
+    private static final int FRAME_HEADER = 12;
     private static final Map<String, SdkProgram> PROGRAMS = new HashMap<>();
     private static final String TRACED = "trace=write,pwrite64,fsync,fdatasync";
     private static final Pattern WRITE = Pattern.compile("p?write(64)?\\(\\d+<[^>]*\\.spool>.*");

@@ -7,6 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.annals.BesideTheService;
 import dev.annals.writer.Buffer.Batching;
 import java.io.IOException;
+import java.lang.reflect.Method;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,6 +33,8 @@ class SpoolTest {
     private static final String FIRST = "00000000000000000001.spool";
     // Python's zlib.crc32 of the bytes 0, 0, 0, 2, and of the record.
     private static final int CHECKSUM = 0x5039d871;
+    // And of the bytes 0, 0, 0, 2, and of those of the checksum.
+    private static final int HEADER_CHECKSUM = 0x91b65309;
 
     private final Ids ids = new Ids();
 
@@ -82,7 +87,7 @@ class SpoolTest {
     }
 
     @Test
-    void damageIsKeptAsideAndHidesNothingThatIsInOtherFiles() throws Exception {
+    void damageIsKeptAsideAndHidesNothingBehindIt() throws Exception {
         Path folder = parent.resolve("spool");
         Spool spool = open(folder);
         List<Entry> entries = entries(3);
@@ -96,7 +101,7 @@ class SpoolTest {
         Spool next = open(folder);
         List<Entry> more = entries(1);
         next.write(more);
-        assertThat(drain(next)).containsExactly(text(entries.get(0)), text(more.get(0)));
+        assertThat(drain(next)).containsExactly(text(entries.get(0)), text(entries.get(2)), text(more.get(0)));
         next.close();
         assertThat(Files.readAllBytes(folder.resolve(FIRST + ".damaged"))).isEqualTo(bytes);
     }
@@ -178,6 +183,41 @@ class SpoolTest {
     }
 
     @Test
+    void aSecondClassLoaderNeitherGetsItNorReleasesItsLock() throws Exception {
+        Path folder = parent.resolve("spool");
+        Spool spool = open(folder);
+        URL classes = SpoolFolder.class.getProtectionDomain().getCodeSource().getLocation();
+        try (URLClassLoader loader = new URLClassLoader(new URL[] {classes}, ClassLoader.getPlatformClassLoader())) {
+            Method open = loader.loadClass(SpoolFolder.class.getName()).getDeclaredMethod("open", Path.class);
+            open.setAccessible(true);
+            assertThatThrownBy(() -> open.invoke(null, folder)).rootCause().hasMessageContaining("is in use");
+        }
+        Path locks = Path.of("/proc/locks");
+        if (Files.exists(locks)) {
+            assertThat(Files.readString(locks))
+                    .contains(":" + Files.getAttribute(folder.resolve("lock"), "unix:ino") + " ");
+        }
+        spool.close();
+    }
+
+    @Test
+    void oneThatLostTheFolderNeitherAcknowledgesNorSends() throws Exception {
+        Path folder = parent.resolve("spool");
+        Spool spool = open(folder);
+        spool.write(entries(2));
+        assertThat(spool.next()).hasSize(2);
+        Files.move(folder.resolve("owner-1"), folder.resolve("owner-2"));
+        for (int attempt = 0; attempt < 2; attempt++) {
+            assertThatThrownBy(() -> spool.write(entries(1))).hasMessageContaining("was taken by another process");
+            assertThatThrownBy(spool::settled).hasMessageContaining("was taken by another process");
+            assertThatThrownBy(spool::next).hasMessageContaining("was taken by another process");
+        }
+        assertThat(segments(folder)).hasSize(1);
+        spool.close();
+        assertThat(segments(folder)).hasSize(1);
+    }
+
+    @Test
     void nobodyElseMayReadItOrWriteToIt() throws Exception {
         Path folder = parent.resolve("spool");
         Spool spool = open(folder);
@@ -200,12 +240,13 @@ class SpoolTest {
 
     @Test
     void theChecksumIsTheOneThatIsDescribed() {
-        ByteBuffer frame = ByteBuffer.allocate(10);
+        ByteBuffer frame = ByteBuffer.allocate(14);
         Spool.frame(frame, "{}".getBytes(UTF_8));
         assertThat(frame.array())
-                .isEqualTo(ByteBuffer.allocate(10)
+                .isEqualTo(ByteBuffer.allocate(14)
                         .putInt(2)
                         .putInt(CHECKSUM)
+                        .putInt(HEADER_CHECKSUM)
                         .put((byte) '{')
                         .put((byte) '}')
                         .array());

@@ -203,9 +203,10 @@ public final class AuditLog implements AutoCloseable {
                     if (!spool.write(group)) {
                         return;
                     }
+                    counters.written();
                     break;
                 } catch (IOException | RuntimeException e) {
-                    counters.failed("The spool cannot be written: " + e);
+                    counters.writingFailed("The spool cannot be written: " + e);
                     if (spoolingStops(Duration.ofSeconds(1))) {
                         return;
                     }

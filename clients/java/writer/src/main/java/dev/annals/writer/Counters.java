@@ -12,6 +12,8 @@ final class Counters {
     private final AtomicLong batches = new AtomicLong();
     private final AtomicLong retries = new AtomicLong();
     private volatile String lastFailure = "";
+    private volatile boolean sendingFails;
+    private volatile boolean writingFails;
 
     void stored(int records) {
         stored.addAndGet(records);
@@ -27,15 +29,41 @@ final class Counters {
     }
 
     void answered() {
-        lastFailure = "";
+        if (sendingFails) {
+            sendingFails = false;
+            recovered("Records are delivered again");
+        }
+    }
+
+    void written() {
+        if (writingFails) {
+            writingFails = false;
+            recovered("The spool is written again");
+        }
+    }
+
+    private void recovered(String what) {
+        Problems.log(what);
+        if (!sendingFails && !writingFails) {
+            lastFailure = "";
+        }
     }
 
     /** Logs only the first of a series of failures. */
-    void failed(String reason) {
-        if (lastFailure.isEmpty()) {
+    void sendingFailed(String reason) {
+        lastFailure = reason;
+        if (!sendingFails) {
+            sendingFails = true;
             Problems.log("Records wait, as they cannot be delivered now. " + reason);
         }
+    }
+
+    void writingFailed(String reason) {
         lastFailure = reason;
+        if (!writingFails) {
+            writingFails = true;
+            Problems.log("Records wait in memory. " + reason);
+        }
     }
 
     Metrics metrics(int bufferedRecords, long bufferedBytes, long spoolBytes) {

@@ -60,7 +60,7 @@ final class Delivery implements Runnable {
                 source.settled();
             } catch (IOException | RuntimeException e) {
                 // The records still exist, and no other thread sends them: go on after any fault.
-                counters.failed("The records cannot be read or settled: " + e);
+                counters.sendingFailed("The records cannot be read or settled: " + e);
                 pause(retries.longest);
             }
         }
@@ -115,7 +115,7 @@ final class Delivery implements Runnable {
             if (stop.isDone()) {
                 return answer;
             }
-            counters.failed(answer.reason);
+            counters.sendingFailed(answer.reason);
             if (retries.limit != null && System.nanoTime() - start >= retries.limit.toNanos()) {
                 return answer;
             }

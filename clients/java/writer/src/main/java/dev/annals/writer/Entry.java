@@ -3,6 +3,7 @@ package dev.annals.writer;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.util.Arrays;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
@@ -21,6 +22,7 @@ final class Entry {
             Pattern.compile("\\A(\\{\"id\":\"[^\"]*\",\"timestamp\":\"[^\"]*\",\"action\":\")(?!_)(" + CHARACTER
                     + "{1,254})" + CHARACTER + "?\"");
     private static final String PREFIX = "{\"id\":\"";
+    private static final byte[] PREFIX_BYTES = PREFIX.getBytes(ISO_8859_1);
     private static final int ID_LENGTH = 36;
     /** About the memory of a record beside its JSON. */
     private static final int OVERHEAD = 200;
@@ -48,6 +50,12 @@ final class Entry {
         } catch (IllegalArgumentException e) {
             return null;
         }
+    }
+
+    /** Whether what begins there may be a record of a spool. */
+    static boolean isSpooled(byte[] bytes, int at) {
+        int end = at + PREFIX_BYTES.length;
+        return end <= bytes.length && Arrays.equals(bytes, at, end, PREFIX_BYTES, 0, PREFIX_BYTES.length);
     }
 
     /** The record with "_" before its action, in at most 255 characters; null if it has that already. */

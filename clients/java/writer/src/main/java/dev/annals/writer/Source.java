@@ -13,6 +13,10 @@ interface Source {
      */
     List<Entry> next() throws IOException;
 
-    /** Removes the records that {@link #next} returned last: all are stored or refused. */
-    void settled();
+    /**
+     * Removes the records that {@link #next} returned last: all are stored or refused.
+     *
+     * @throws IOException if they stay, and are sent again
+     */
+    void settled() throws IOException;
 }

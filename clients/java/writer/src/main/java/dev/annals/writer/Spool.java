@@ -6,12 +6,12 @@ import dev.annals.writer.Buffer.Batching;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -27,15 +27,20 @@ import java.util.zip.CRC32;
  * format, which the clients in other languages share.
  *
  * <p>A process never writes into a file that another process began. If a file is shorter than the noted place, because a loss of power took
- * its end, no later record can fill that gap and be skipped.
+ * its end, no later record can fill that gap and be skipped. Records are acknowledged, and files deleted, only while the folder is
+ * this process's own: another one took it first and then looked for files, so it has found all that was acknowledged.
  */
 final class Spool implements Source {
 
     static final byte[] MAGIC = "ANNALS1\n".getBytes(US_ASCII);
-    static final int FRAME_HEADER = 8;
+    static final int FRAME_HEADER = 12;
     static final String PLACE = "acknowledged";
 
+    /** A file that cannot be read so often in a row is left to the next start, as others wait behind it. */
+    private static final int MOST_FAILURES = 3;
+
     private static final Pattern SEGMENT = Pattern.compile("(\\d{20})\\.spool");
+    private static final Pattern OTHER_VERSION = Pattern.compile("ANNALS[02-9]\n");
     private static final Pattern NOTED = Pattern.compile("(\\d{20}) (\\d{20}) ([0-9a-f]{8})\n");
 
     private final SpoolOptions options;
@@ -49,11 +54,13 @@ final class Spool implements Source {
     private final TreeMap<Long, Long> ends = new TreeMap<>();
     /** 0 if no file is written. */
     private long active;
-    /** A file that cannot be read on as long as it is written, or 0. */
+    /** A file that is written and cannot be read, or 0. */
     private long unreadable;
 
+    private long notedSegment;
+    private long notedOffset = MAGIC.length;
     private long readSegment;
-    private long readOffset = MAGIC.length;
+    private long readOffset;
     private boolean closed;
     private boolean stopped;
 
@@ -66,6 +73,11 @@ final class Spool implements Source {
     private FileChannel in;
     private long inSegment;
     private long givenEnd;
+    private int failures;
+    /** A damaged file that is not kept under another name yet, or 0. */
+    private long toKeep;
+    /** The damaged file that was reported last. */
+    private long reported;
 
     Spool(SpoolOptions options, Batching batching) throws IOException {
         options.check();
@@ -92,13 +104,13 @@ final class Spool implements Source {
         try (FileChannel channel = folder.readFile(file.getFileName().toString())) {
             ByteBuffer magic = ByteBuffer.allocate(MAGIC.length);
             readFully(channel, magic, 0);
-            if (Arrays.equals(magic.array(), MAGIC)) {
-                return channel.size();
+            if (channel.size() < MAGIC.length) {
+                return 0;
             }
-            if (channel.size() > MAGIC.length) {
+            if (OTHER_VERSION.matcher(new String(magic.array(), US_ASCII)).matches()) {
                 throw new IOException(file + " is not a spool's file of this version");
             }
-            return 0;
+            return channel.size();
         }
     }
 
@@ -106,19 +118,17 @@ final class Spool implements Source {
         ByteBuffer noted = ByteBuffer.allocate(51);
         readFully(place, noted, 0);
         Matcher text = NOTED.matcher(new String(noted.array(), 0, noted.position(), US_ASCII));
-        long notedSegment = 0;
         if (text.matches() && text.group(3).equals(checksum(text.group(1) + " " + text.group(2)))) {
             notedSegment = Long.parseLong(text.group(1));
-            readOffset = Math.max(MAGIC.length, Long.parseLong(text.group(2)));
+            notedOffset = Math.max(MAGIC.length, Long.parseLong(text.group(2)));
         }
         lastSegment = Math.max(notedSegment, ends.isEmpty() ? 0 : ends.lastKey());
-        for (long acknowledged : new ArrayList<>(ends.headMap(notedSegment).keySet())) {
-            delete(acknowledged);
-        }
-        readSegment = ends.isEmpty() ? lastSegment + 1 : ends.firstKey();
-        if (readSegment != notedSegment) {
-            readOffset = MAGIC.length;
-        }
+        goTo(ends.isEmpty() ? lastSegment + 1 : ends.firstKey());
+    }
+
+    private void goTo(long segment) {
+        readSegment = segment;
+        readOffset = segment == notedSegment ? notedOffset : MAGIC.length;
     }
 
     /**
@@ -138,6 +148,7 @@ final class Spool implements Source {
         if (!awaitRoom(size)) {
             return false;
         }
+        folder.requireOwned();
         try {
             if (out == null || hasToEnd(size)) {
                 begin();
@@ -146,6 +157,7 @@ final class Spool implements Source {
             if (options.force) {
                 out.force(false);
             }
+            folder.requireOwned();
         } catch (IOException e) {
             abandon();
             throw e;
@@ -174,15 +186,16 @@ final class Spool implements Source {
         return true;
     }
 
-    /** The format of a file: the record's length, the checksum of length and record, four bytes each, the record. */
+    /** The record's length, the checksum of length and record, the checksum of these eight bytes, four bytes each, and the record. */
     static void frame(ByteBuffer out, byte[] record) {
         int start = out.position();
-        out.putInt(record.length).putInt(0).put(record).putInt(start + 4, checksum(record));
+        out.putInt(record.length).putInt(checksum(out, start, 4, record));
+        out.putInt(checksum(out, start, 8, new byte[0])).put(record);
     }
 
-    private static int checksum(byte[] record) {
+    private static int checksum(ByteBuffer frame, int start, int length, byte[] record) {
         CRC32 checksum = new CRC32();
-        checksum.update(ByteBuffer.allocate(4).putInt(0, record.length));
+        checksum.update(frame.array(), start, length);
         checksum.update(record);
         return (int) checksum.getValue();
     }
@@ -207,9 +220,20 @@ final class Spool implements Source {
 
     private void begin() throws IOException {
         closeOut();
-        FileChannel begun = folder.createFile(name(lastSegment + 1));
-        lastSegment++;
+        FileChannel begun = null;
+        while (begun == null) {
+            lastSegment++;
+            try {
+                begun = folder.createFile(name(lastSegment));
+            } catch (FileAlreadyExistsException e) {
+                // A process that lost the folder while it began a file made this one. The next start reads it.
+            } catch (IOException e) {
+                lastSegment--;
+                throw e;
+            }
+        }
         out = begun;
+        outEnd = 0;
         writeFully(begun, ByteBuffer.wrap(MAGIC), 0);
         begun.force(true);
         folder.force();
@@ -226,11 +250,24 @@ final class Spool implements Source {
 
     /** A disk that has failed once may have lost data of this file. Further records go into another file. */
     private void abandon() {
+        if (out == null) {
+            return;
+        }
         try {
-            if (out != null && active == lastSegment) {
+            if (outEnd > MAGIC.length) {
                 out.truncate(outEnd);
+                closeOut();
+            } else {
+                // A disk that is full for hours must not fill with empty files.
+                closeOut();
+                lock.lock();
+                try {
+                    ends.remove(lastSegment);
+                    Files.deleteIfExists(folder.path(name(lastSegment)));
+                } finally {
+                    lock.unlock();
+                }
             }
-            closeOut();
         } catch (IOException e) {
             Problems.log("A file of the spool in " + options.folder + " could not be cut: " + e);
         } finally {
@@ -257,7 +294,6 @@ final class Spool implements Source {
         while (true) {
             long segment;
             long end;
-            boolean complete;
             lock.lock();
             try {
                 while (!stopped && !closed && isAtTheEnd()) {
@@ -268,20 +304,18 @@ final class Spool implements Source {
                 }
                 segment = readSegment;
                 end = ends.getOrDefault(segment, 0L);
-                complete = segment != active;
             } finally {
                 lock.unlock();
             }
-            List<Entry> batch = readOffset < end ? read(segment, end, complete) : List.of();
+            folder.requireOwned();
+            List<Entry> batch = readOffset < end ? readOrLeave(segment, end) : List.of();
             if (!batch.isEmpty()) {
                 return batch;
             }
             lock.lock();
             try {
-                if (complete) {
+                if (readSegment == segment && segment != active && readOffset >= ends.getOrDefault(segment, 0L)) {
                     nextSegment();
-                } else {
-                    unreadable = segment;
                 }
             } finally {
                 lock.unlock();
@@ -297,7 +331,41 @@ final class Spool implements Source {
         return false;
     }
 
-    private List<Entry> read(long segment, long end, boolean complete) throws IOException {
+    private List<Entry> readOrLeave(long segment, long end) throws IOException {
+        try {
+            List<Entry> batch = read(segment, end);
+            failures = 0;
+            return batch;
+        } catch (NoSuchFileException e) {
+            leave(segment, "was removed before all its records were stored");
+        } catch (IOException e) {
+            closeIn();
+            if (++failures < MOST_FAILURES) {
+                throw e;
+            }
+            leave(segment, "stays for the next start, as it cannot be read: " + e);
+        }
+        return List.of();
+    }
+
+    private void leave(long segment, String reason) {
+        failures = 0;
+        Problems.log("The spool's file " + folder.path(name(segment)) + " " + reason);
+        lock.lock();
+        try {
+            if (segment == active) {
+                unreadable = segment;
+            } else {
+                ends.remove(segment);
+                goBehind(segment);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Empty if there is no whole record at the place, which is then behind the damage. */
+    private List<Entry> read(long segment, long end) throws IOException {
         if (in == null || inSegment != segment) {
             closeIn();
             in = folder.readFile(name(segment));
@@ -310,66 +378,101 @@ final class Spool implements Source {
         List<Entry> batch = new ArrayList<>();
         long size = 0;
         givenEnd = readOffset;
-        while (bytes.hasRemaining() && batch.size() < batching.records && size < batching.bytes) {
-            int left = bytes.remaining();
-            Entry entry = left < FRAME_HEADER ? null : next(bytes);
+        while (batch.size() < batching.records && size < batching.bytes) {
+            Entry entry = frameAt(bytes, (int) (givenEnd - readOffset));
             if (entry == null) {
-                if (batch.isEmpty() && complete) {
-                    setAside(segment, bytes, left);
-                }
                 break;
             }
             batch.add(entry);
             size += entry.json.length + 1;
             givenEnd += FRAME_HEADER + entry.json.length;
         }
+        if (batch.isEmpty()) {
+            long behind = behindDamage(segment, bytes, end);
+            lock.lock();
+            try {
+                readOffset = behind;
+            } finally {
+                lock.unlock();
+            }
+        }
         return batch;
     }
 
-    /** Null, with the position unchanged, if the frame is not whole. */
-    private static Entry next(ByteBuffer bytes) {
-        int start = bytes.position();
-        int length = bytes.getInt();
-        int checksum = bytes.getInt();
-        if (length > 0 && length <= Entry.MAX_BYTES && length <= bytes.remaining()) {
-            byte[] record = new byte[length];
-            bytes.get(record);
-            Entry entry = checksum == checksum(record) ? Entry.spooled(record) : null;
-            if (entry != null) {
-                return entry;
-            }
+    /** The record of the frame that begins there; null if none does, or if it is not whole. */
+    private static Entry frameAt(ByteBuffer bytes, int at) {
+        int length = lengthAt(bytes, at);
+        if (length < 0 || length > bytes.limit() - at - FRAME_HEADER) {
+            return null;
         }
-        bytes.position(start);
-        return null;
+        byte[] record = new byte[length];
+        System.arraycopy(bytes.array(), at + FRAME_HEADER, record, 0, length);
+        return bytes.getInt(at + 4) == checksum(bytes, at, 4, record) ? Entry.spooled(record) : null;
+    }
+
+    /** The length of the record, which the header's own checksum confirms, or -1. */
+    private static int lengthAt(ByteBuffer bytes, int at) {
+        if (bytes.limit() - at < FRAME_HEADER || bytes.getInt(at + 8) != checksum(bytes, at, 8, new byte[0])) {
+            return -1;
+        }
+        int length = bytes.getInt(at);
+        return length > 0 && length <= Entry.MAX_BYTES ? length : -1;
     }
 
     /**
-     * The rest of the file has no whole record. If the last frame is shorter than its length says, its process ended while it
-     * wrote, and the record was never acknowledged. Anything else is damage: a copy of the file is kept.
+     * The offset to read on from. If the last frame is shorter than its header says, or its header is cut off, its process ended while it wrote, and
+     * the record was never acknowledged. Anything else is damage: the file is kept, and the records behind are sent.
      */
-    private void setAside(long segment, ByteBuffer bytes, int left) throws IOException {
-        int length = left < FRAME_HEADER ? Entry.MAX_BYTES : bytes.getInt(bytes.position());
-        boolean torn = length > 0 && length <= Entry.MAX_BYTES && length > left - FRAME_HEADER;
-        if (!torn) {
-            Path damaged = folder.path(name(segment) + ".damaged");
-            Files.copy(
-                    folder.path(name(segment)),
-                    damaged,
-                    StandardCopyOption.REPLACE_EXISTING,
-                    StandardCopyOption.COPY_ATTRIBUTES);
-            Problems.log("The spool's file " + damaged + " is damaged from byte " + readOffset
-                    + " on; the records before that are sent, what follows is kept there");
+    private long behindDamage(long segment, ByteBuffer bytes, long end) {
+        int left = bytes.limit();
+        if (left < FRAME_HEADER || lengthAt(bytes, 0) > left - FRAME_HEADER) {
+            return end;
         }
-        lock.lock();
+        keep(segment);
+        for (int at = 1; at <= left - FRAME_HEADER; at++) {
+            if (Entry.isSpooled(bytes.array(), at + FRAME_HEADER) && frameAt(bytes, at) != null) {
+                return readOffset + at;
+            }
+        }
+        // A frame may begin in these bytes and end behind them.
+        return readOffset + left >= end ? end : readOffset + left - FRAME_HEADER - Entry.MAX_BYTES;
+    }
+
+    /** A second name needs no room on a disk that may be full. Without hard links, the file is renamed in place of being deleted. */
+    private void keep(long segment) {
+        if (reported == segment) {
+            return;
+        }
+        Path file = folder.path(name(segment));
+        Path damaged = damaged(file);
         try {
-            ends.put(segment, readOffset);
-        } finally {
-            lock.unlock();
+            if (!Files.exists(damaged)) {
+                Files.createLink(damaged, file);
+            }
+        } catch (IOException | UnsupportedOperationException e) {
+            toKeep = segment;
         }
+        reported = segment;
+        Problems.log("The spool's file " + file + " is damaged at byte " + readOffset + ": it is kept as " + damaged
+                + ", and its records before and behind the damage are sent");
+    }
+
+    /** The name for a damaged file: that of another one is never taken. */
+    private static Path damaged(Path file) {
+        Path damaged = file.resolveSibling(file.getFileName() + ".damaged");
+        try {
+            for (int i = 2; Files.exists(damaged) && !Files.isSameFile(damaged, file); i++) {
+                damaged = file.resolveSibling(file.getFileName() + ".damaged-" + i);
+            }
+        } catch (IOException e) {
+            Problems.log("A damaged file's name is used again: " + e);
+        }
+        return damaged;
     }
 
     @Override
-    public void settled() {
+    public void settled() throws IOException {
+        folder.requireOwned();
         lock.lock();
         try {
             readOffset = givenEnd;
@@ -386,17 +489,20 @@ final class Spool implements Source {
     private void nextSegment() {
         lock.lock();
         try {
-            Long next = ends.higherKey(readSegment);
             long done = readSegment;
-            // A file that begins later has a higher number.
-            readSegment = next == null ? done + 1 : next;
-            readOffset = MAGIC.length;
-            note();
+            goBehind(done);
             delete(done);
+            note();
             changed.signalAll();
         } finally {
             lock.unlock();
         }
+    }
+
+    private void goBehind(long segment) {
+        Long next = ends.higherKey(segment);
+        // A file that begins later has a higher number.
+        goTo(next == null ? segment + 1 : next);
     }
 
     /** Not forced to disk: if the place is lost, records are sent again, and the service recognizes their ids. */
@@ -415,7 +521,12 @@ final class Spool implements Source {
             if (inSegment == segment) {
                 closeIn();
             }
-            Files.deleteIfExists(folder.path(name(segment)));
+            Path file = folder.path(name(segment));
+            if (toKeep == segment) {
+                Files.move(file, damaged(file));
+            } else {
+                Files.deleteIfExists(file);
+            }
         } catch (IOException e) {
             Problems.log("The spool's file " + folder.path(name(segment)) + ", whose records are stored, stays: " + e);
         }
@@ -476,7 +587,8 @@ final class Spool implements Source {
     void close() throws IOException {
         long written = active;
         closeOut();
-        if (written != 0 && readSegment == written && readOffset >= ends.getOrDefault(written, 0L)) {
+        boolean isStored = readSegment == written && readOffset >= ends.getOrDefault(written, 0L);
+        if (written != 0 && isStored && folder.isOwned()) {
             nextSegment();
         }
         letGo();
@@ -511,7 +623,7 @@ final class Spool implements Source {
         return String.format(Locale.ROOT, "%020d.spool", segment);
     }
 
-    private static void writeFully(FileChannel out, ByteBuffer bytes, long offset) throws IOException {
+    static void writeFully(FileChannel out, ByteBuffer bytes, long offset) throws IOException {
         long at = offset;
         while (bytes.hasRemaining()) {
             at += out.write(bytes, at);

@@ -78,13 +78,14 @@ class PackagesIT extends ClientProcess {
         assertThat(packs.get(0)).isEqualTo(packs.get(1));
         Path application = Files.createDirectory(folder.resolve("application"));
         Files.writeString(application.resolve("package.json"), "{\"private\": true, \"type\": \"module\"}");
-        Files.writeString(application.resolve("main.ts"), example("ts").replace("'./annals.js'", "'annals-writer'"));
+        Files.writeString(application.resolve("main.ts"), example("ts"));
         String pack = only(sources, ".tgz").toString();
         SdkProgram.run(application, "npm", "install", "--offline", "--no-audit", "--no-fund", pack);
         try (Stream<Path> files = Files.walk(application.resolve("node_modules/annals-writer"))) {
             assertThat(files.filter(Files::isRegularFile)
                             .map(file -> file.getFileName().toString()))
-                    .containsExactlyInAnyOrder("package.json", "annals.js", "annals.d.ts");
+                    .containsExactlyInAnyOrder(
+                            "package.json", "annals.js", "annals.d.ts", "package.json", "annals.js", "annals.d.ts");
         }
 
         String tsc = sources.resolve("node_modules/.bin/tsc").toString();
@@ -103,6 +104,19 @@ class PackagesIT extends ClientProcess {
                 "node",
                 "main.ts");
         writesARecord(application, "node", "main.js");
+
+        // As CommonJS, for compilers that read "exports" and for those that read "types".
+        String commonJs = example("ts").replaceAll("await (.*);", "void $1;");
+        for (String module : List.of("node16", "commonjs")) {
+            Path other = Files.createDirectory(folder.resolve(module));
+            Files.writeString(other.resolve("package.json"), "{\"private\": true}");
+            Files.writeString(other.resolve("main.ts"), commonJs);
+            SdkProgram.run(other, "npm", "install", "--offline", "--no-audit", "--no-fund", pack);
+            SdkProgram.run(
+                    other, tsc, "--strict", "--module", module, "--target", "es2022", "--typeRoots", types, "main.ts");
+            assertThat(Files.readString(other.resolve("main.js"))).contains("require(\"annals-writer\")");
+            writesARecord(other, "node", "main.js");
+        }
     }
 
     @Test

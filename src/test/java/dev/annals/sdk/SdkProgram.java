@@ -299,7 +299,7 @@ record SdkProgram(List<String> command, Path importsFrom) {
                 Path.of("clients", "typescript", "annals.ts"),
                 Files.createDirectories(PROGRAMS.resolve("typescript")).resolve("annals.ts"),
                 StandardCopyOption.REPLACE_EXISTING);
-        return typeScript(source, name);
+        return typeScript(source.replace("'annals-writer'", "'./annals.js'"), name);
     }
 
     static String javaCommand() {

@@ -163,6 +163,24 @@ class RetentionTest {
         assertARebuildDerivesTheSame();
     }
 
+    /** Alone, and as the first record of an append, which then has its id. */
+    @Test
+    void aRecordThatExpiredComesAndExpiresAgain() throws Exception {
+        UUID id = UUID.randomUUID();
+        long expired = 0;
+        for (int records : List.of(1, 1, 3, 1, 3, 3)) {
+            log.run("insert into annals.audit_record (project_id, id, action, recorded_at, recorded_by_role) select '"
+                    + project + "', case n when 1 then '" + id + "'::uuid else gen_random_uuid() end, 'a',"
+                    + " now() - interval '40 days', 'x' from generate_series(1, " + records + ") as n");
+            assertThat(left()).hasSize(records);
+            expired += records;
+            projector.catchUp();
+            look();
+            assertThat(horizon()).isEqualTo(expired);
+        }
+        assertARebuildDerivesTheSame();
+    }
+
     /** A young record keeps all records after it, however old these are. An append is removed as a whole. */
     @Test
     void onlyTheBeginningOfTheFeedIsRemovedInWholeAppends() throws Exception {

@@ -42,6 +42,7 @@ end $$;
 -- It creates, with the table's schema and owner, <table>_commit_order with the last number of each group, <table>_commit_group, whose key
 -- gives each group one counter, and a function <table>_commit_order() with this table's statements, so that they are not planned for
 -- every row. The index of the counters is not unique: a unique one would check every version that a transaction made before.
+-- Groups are compared byte by byte, whatever the collation of their column, so that no library of the server changes the order of an index.
 --
 -- A transaction locks nothing before its commit, or SET CONSTRAINTS IMMEDIATE. It locks its groups in one order within each table.
 -- Transactions that write to several such tables should write in one order, or PostgreSQL may end one with 40P01.
@@ -58,8 +59,8 @@ declare
   owner       regrole;
   counter     text;
   groups      text;
-  new_group   text := case when group_column is null then '''''::text' else format('coalesce(new.%I::text, '''')', group_column) end;
-  row_group   text := case when group_column is null then '''''::text' else format('coalesce(t.%I::text, '''')', group_column) end;
+  new_group   text := case when group_column is null then '''''::text' else format('coalesce(new.%I::text, '''') collate "C"', group_column) end;
+  row_group   text := case when group_column is null then '''''::text' else format('coalesce(t.%I::text, '''') collate "C"', group_column) end;
   setting     text := 'annals.commit_' || left(replace(gen_random_uuid()::text, '-', ''), 16);
   own_row     text;
   noted_row   text;
@@ -110,12 +111,12 @@ begin
   end if;
   execute format($sql$
     create table %1$s (
-      group_key text not null,
+      group_key text collate "C" not null,
       last_value bigint not null
     ) with (fillfactor = 10);
     create index on %1$s (group_key);
     create table %2$s (
-      group_key text not null primary key
+      group_key text collate "C" primary key
     );
     insert into %1$s select %3$s, max(t.%4$I) from %5$s t group by 1;
     insert into %2$s select group_key from %1$s

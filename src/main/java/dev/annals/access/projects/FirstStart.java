@@ -3,6 +3,7 @@ package dev.annals.access.projects;
 import dev.annals.access.tokens.AccessTokens;
 import dev.annals.kernel.config.AnnalsConfig;
 import dev.annals.kernel.config.StartSettings;
+import dev.annals.kernel.database.DatabaseFailure;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
 import io.quarkus.vertx.http.HttpServer;
@@ -46,6 +47,7 @@ class FirstStart {
             -H "Content-Type: application/json" \\
                 -d '{"action": "hello", "message": "The first record"}'\s""";
 
+    private static final Duration RETRY = Duration.ofMillis(500);
     private static final Duration STOP_LIMIT = Duration.ofSeconds(5);
 
     private final Projects projects;
@@ -55,6 +57,7 @@ class FirstStart {
     private final boolean administered;
 
     private volatile boolean stopping;
+    private volatile boolean done;
     private volatile @Nullable Thread thread;
 
     FirstStart(Projects projects, HttpServer server, AnnalsConfig config) {
@@ -93,7 +96,46 @@ class FirstStart {
         started.start();
     }
 
+    /** Whether the first tokens are written, are not needed, or cannot be made, which the log says. */
+    boolean isDone() {
+        return done;
+    }
+
     private void look() {
+        boolean isAway = false;
+        while (!done) {
+            try {
+                tryToLook();
+                done = true;
+            } catch (RuntimeException e) {
+                Throwable cause = e.getCause() == null ? e : e.getCause();
+                if (stopping) {
+                    LOG.info("The service was stopped before it checked for first tokens. The next start checks.");
+                    return;
+                }
+                if (DatabaseFailure.isOutage(e) || DatabaseFailure.isTransient(cause)) {
+                    if (!isAway) {
+                        LOG.warnf("The first tokens wait for the database: %s", cause);
+                    }
+                    isAway = true;
+                    pause();
+                } else {
+                    LOG.error("The first tokens were not made. Start again when the database can be written.", e);
+                    done = true;
+                }
+            }
+        }
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(RETRY.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void tryToLook() {
         try {
             Projects.DatabaseState databaseState =
                     projects.databaseState().await().indefinitely();
@@ -116,12 +158,6 @@ class FirstStart {
                     "The first tokens cannot be written to %s (%s), so none were made. Name another file in"
                             + " ANNALS_FIRST_TOKENS_FILE, and start again.",
                     file, e.getMessage());
-        } catch (RuntimeException e) {
-            if (stopping) {
-                LOG.info("The service was stopped before it checked for first tokens. The next start checks.");
-                return;
-            }
-            LOG.error("The first tokens were not made. Start again when the database can be written.", e);
         }
     }
 

@@ -291,6 +291,9 @@ class EmbeddedServiceIT {
         Map<String, String> settings =
                 Map.of("ANNALS_DATA_DIR", fresh.toString(), "ANNALS_PORT", Integer.toString(Ports.free()));
         ServiceProcess first = startAndWait(settings);
+        assertThat(fresh.resolve("first-tokens"))
+                .as("of a service that is ready")
+                .isNotEmptyFile();
         Await.until(
                 "the tour is printed",
                 () -> TOUR.matcher(String.join("\n", first.output)).find());
@@ -439,7 +442,7 @@ class EmbeddedServiceIT {
 
     private ServiceProcess startAndWait(Map<String, String> settings) throws Exception {
         ServiceProcess service = start(settings).awaitListening();
-        assertThat(get(service.uri("/q/health/ready"))).isEqualTo("{\"status\":\"UP\"}");
+        Await.until("it is ready", () -> get(service.uri("/q/health/ready")).equals("{\"status\":\"UP\"}"));
         assertThat(get(service.managementUri("/q/health"))).contains("\"status\": \"UP\"", "\"checks\"");
         return service;
     }

@@ -17,7 +17,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class HealthTest {
     @ParameterizedTest
     @ValueSource(strings = {"live", "started", "ready"})
-    void thePublicPortSaysWhetherTheServiceIsWellAndNoMore(String question) {
+    void thePublicPortSaysWhetherTheServiceIsWellAndNoMore(String question) throws Exception {
+        // A start first makes what it promises.
+        Await.until("it is well", () -> given().get("/q/health/" + question).statusCode() == 200);
         String answer = given().get("/q/health/" + question)
                 .then()
                 .statusCode(200)

@@ -5,6 +5,7 @@ import dev.annals.derived.log.LogKeys;
 import dev.annals.kernel.config.ChangedSettings;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
+import dev.annals.kernel.database.PeriodicTask;
 import dev.annals.kernel.database.Sql;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.vertx.http.HttpServerStart;
@@ -13,12 +14,12 @@ import io.vertx.mutiny.sqlclient.Pool;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import jakarta.enterprise.event.ObservesAsync;
+import java.time.Duration;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.concurrent.CountDownLatch;
 import org.eclipse.microprofile.config.Config;
 import org.jboss.logging.Logger;
-import org.jspecify.annotations.Nullable;
 
 /** Records in the administration's feed which settings and keys of logs changed since the last start. */
 @ApplicationScoped
@@ -26,6 +27,7 @@ class StartEvents {
 
     private static final Logger LOG = Logger.getLogger(StartEvents.class);
 
+    private static final Duration RETRY = Duration.ofSeconds(1);
     private static final Sql FIND_ADMINISTRATION = Sql.named("access/tokens/find_administration");
 
     private final Pool pool;
@@ -33,51 +35,48 @@ class StartEvents {
     private final LogKeys keys;
     private final Config config;
     private final CountDownLatch looked = new CountDownLatch(1);
-    private volatile boolean stopping;
-    private volatile @Nullable Thread thread;
+    private final PeriodicTask task;
 
     StartEvents(Databases databases, OperationEvents events, LogKeys keys, Config config) {
         this.pool = databases.home().pool();
         this.events = events;
         this.keys = keys;
         this.config = config;
+        this.task = new PeriodicTask(this::record, RETRY, Duration.ZERO, LOG, "The events of this start");
     }
 
     void stop(@Observes ShutdownEvent event) {
-        stopping = true;
-        Thread started = thread;
-        if (started != null) {
-            started.interrupt();
+        task.stop();
+        if (looked.getCount() > 0) {
+            LOG.info(
+                    "The service was stopped before it recorded changes since the last start. The next start records them.");
         }
     }
 
-    // In a thread of its own, so that the service can be stopped at once.
     void listening(@ObservesAsync HttpServerStart start) {
-        Thread started = new Thread(this::look, "annals-start-events");
-        started.setDaemon(true);
-        thread = started;
-        started.start();
+        task.start();
     }
 
-    private void look() {
-        try {
-            recordSettings(ChangedSettings.of(Settings.ALL, config)).await().indefinitely();
-            recordKeys().await().indefinitely();
-        } catch (RuntimeException e) {
-            if (DatabaseFailure.onlyReads(e) || (e.getCause() != null && DatabaseFailure.onlyReads(e.getCause()))) {
-                LOG.debug("Changes since the last start are not recorded: the database is a hot standby.");
-            } else if (stopping) {
-                LOG.info(
-                        "The service was stopped before it recorded changes since the last start. The next start records them.");
-            } else {
-                LOG.error("Changes since the last start could not be recorded in the administration's feed.", e);
-            }
-        } finally {
-            looked.countDown();
-        }
+    /** Ends its task when it has recorded them: home may be away when an instance starts. */
+    private Uni<Boolean> record() {
+        return Uni.createFrom()
+                .deferred(() -> recordSettings(ChangedSettings.of(Settings.ALL, config)))
+                .chain(this::recordKeys)
+                .onFailure(StartEvents::isStandby)
+                .recoverWithNull()
+                .invoke(() -> {
+                    task.stop();
+                    looked.countDown();
+                })
+                .replaceWith(false);
     }
 
-    /** Returns when this start was recorded, or has failed to be. */
+    private static boolean isStandby(Throwable failure) {
+        return DatabaseFailure.onlyReads(failure)
+                || failure.getCause() != null && DatabaseFailure.onlyReads(failure.getCause());
+    }
+
+    /** Returns when this start was recorded, or needs no record. */
     void awaitRecorded() throws InterruptedException {
         looked.await();
     }

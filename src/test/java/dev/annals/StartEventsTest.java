@@ -2,7 +2,10 @@ package dev.annals;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.access.tokens.OperationEvents;
+import dev.annals.derived.log.LogKeys;
 import dev.annals.kernel.config.ChangedSettings;
+import dev.annals.kernel.database.Databases;
 import io.quarkus.test.junit.QuarkusTest;
 import io.smallrye.config.PropertiesConfigSource;
 import io.smallrye.config.SmallRyeConfigBuilder;
@@ -12,9 +15,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.eclipse.microprofile.config.Config;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** A start says which settings are others than at the last one, once, and shows no secret. */
 @QuarkusTest
@@ -30,6 +39,18 @@ class StartEventsTest {
 
     @Inject
     StartEvents events;
+
+    @Inject
+    Databases databases;
+
+    @Inject
+    OperationEvents operations;
+
+    @Inject
+    LogKeys keys;
+
+    @Inject
+    Config config;
 
     private long before;
 
@@ -84,6 +105,41 @@ class StartEventsTest {
                         "{\"ANNALS_ADMIN_TOKEN\": \"secret\"} {\"ANNALS_ADMIN_TOKEN\": null}");
         assertThat(log.text("select string_agg(state::text, '') from annals.noted_state"))
                 .doesNotContain("secret-token", "pass");
+    }
+
+    /** A function that is missing, as while a database is restored, counts as a database that is away. */
+    @Test
+    @Timeout(60)
+    void aStartWhileTheDatabaseIsAwayIsRecordedOnceItIsBack() throws Exception {
+        CountDownLatch waits = new CountDownLatch(1);
+        Handler handler = new Handler() {
+            @Override
+            public void publish(LogRecord line) {
+                if (line.getMessage().contains("wait for the database")) {
+                    waits.countDown();
+                }
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+        Logger logger = Logger.getLogger(StartEvents.class.getName());
+        logger.addHandler(handler);
+        StartEvents late = new StartEvents(databases, operations, keys, config);
+        log.run("alter function annals.note_state(text, jsonb) rename to note_state_away");
+        try {
+            late.listening(null);
+            waits.await();
+            assertThat(since()).isEmpty();
+        } finally {
+            log.run("alter function annals.note_state_away(text, jsonb) rename to note_state");
+            logger.removeHandler(handler);
+        }
+        late.awaitRecorded();
+        assertThat(since()).hasSize(1);
     }
 
     @Test

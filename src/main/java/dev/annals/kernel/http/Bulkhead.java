@@ -31,22 +31,28 @@ public final class Bulkhead {
         this.refusal = refusal;
     }
 
-    /** Fails with {@code overloaded} if too many are waiting, or if the work has taken too long. */
+    /** Fails with {@code overloaded} if too many are waiting, or if the work has taken too long; the detail says which. */
     public <T extends @Nullable Object> Uni<T> run(Supplier<Uni<T>> work) {
-        return Uni.createFrom()
-                .<T>emitter(emitter -> {
-                    AtomicBoolean over = new AtomicBoolean();
-                    emitter.onTermination(() -> over.set(true));
-                    Runnable begun = () -> work.get()
-                            .onTermination()
-                            .invoke(this::next)
-                            .subscribe()
-                            .with(emitter::complete, emitter::fail);
-                    begin(new Turn(begun, over::get));
-                })
-                .ifNoItem()
-                .after(maxWait)
-                .failWith(this::overloaded);
+        return Uni.createFrom().deferred(() -> {
+            AtomicBoolean begun = new AtomicBoolean();
+            return Uni.createFrom()
+                    .<T>emitter(emitter -> {
+                        AtomicBoolean over = new AtomicBoolean();
+                        emitter.onTermination(() -> over.set(true));
+                        Runnable run = () -> {
+                            begun.set(true);
+                            work.get()
+                                    .onTermination()
+                                    .invoke(this::next)
+                                    .subscribe()
+                                    .with(emitter::complete, emitter::fail);
+                        };
+                        begin(new Turn(run, over::get));
+                    })
+                    .ifNoItem()
+                    .after(maxWait)
+                    .failWith(() -> begun.get() ? slow() : overloaded());
+        });
     }
 
     private void begin(Turn turn) {
@@ -75,6 +81,13 @@ public final class Bulkhead {
             }
         }
         next.work.run();
+    }
+
+    private ProblemException slow() {
+        return new ProblemException(
+                ProblemType.OVERLOADED,
+                "There was no answer within " + maxWait.toMillis() / 1_000.0
+                        + " seconds. Send the request again later.");
     }
 
     private ProblemException overloaded() {

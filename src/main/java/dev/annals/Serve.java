@@ -104,7 +104,7 @@ final class Serve implements Runnable {
     }
 
     // The database must not use the ports of the service.
-    private static Set<Integer> freePorts(Config config) {
+    static Set<Integer> freePorts(Config config) {
         int port = checkPort(config, "quarkus.http.host", "0.0.0.0", "annals.port", AnnalsConfig.DEFAULT_PORT);
         int management = checkPort(
                 config,
@@ -127,17 +127,34 @@ final class Serve implements Runnable {
             return 0; // Quarkus reports it
         }
         int port = Integer.parseInt(text);
-        try (ServerSocket socket = new ServerSocket()) {
-            socket.bind(new InetSocketAddress(host, port));
+        try {
+            listen(host, 0);
         } catch (IOException e) {
-            String variable = name.toUpperCase(Locale.ROOT).replace('.', '_');
+            throw new IllegalArgumentException(
+                    "The service cannot listen on " + host + " (" + e.getMessage() + "). Set " + variable(hostName)
+                            + " to an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all.",
+                    e);
+        }
+        try {
+            listen(host, port);
+        } catch (IOException e) {
             throw new IllegalArgumentException(
                     "The service cannot listen on port " + port + " of " + host + " (" + e.getMessage()
-                            + "). Stop the program that listens there, or set " + variable
+                            + "). Stop the program that listens there, or set " + variable(name)
                             + " to another port, or to 0 for a free one.",
                     e);
         }
         return port;
+    }
+
+    private static void listen(String host, int port) throws IOException {
+        try (ServerSocket socket = new ServerSocket()) {
+            socket.bind(new InetSocketAddress(host, port));
+        }
+    }
+
+    private static String variable(String name) {
+        return name.toUpperCase(Locale.ROOT).replace('.', '_');
     }
 
     // A signal runs all shutdown hooks at once. The database has to wait until Quarkus reports its end.

@@ -229,7 +229,7 @@ final class FailedBatch {
             return end(new AppendOutcome.Unavailable(DatabaseFailure.advice(failure)));
         }
         if (attempts >= store.retries()) {
-            LOG.warnf(failure, "Gave up on %d requests of project %s", requests.size(), projectId);
+            LOG.warnf("Gave up on %d requests of project %s: %s", requests.size(), projectId, failure);
             return end(new AppendOutcome.Unavailable(
                     "The database could not take the records in time. They may have been stored: send the"
                             + " request again with the same ids."));

@@ -141,7 +141,11 @@ public class DatabaseCheck {
     }
 
     void warn(@Observes StartupEvent event) {
-        findings().subscribe().with(found -> found.forEach(LOG::warn), failure -> LOG.warn("Not checked", failure));
+        findings().subscribe().with(found -> found.forEach(LOG::warn), failure -> {
+            if (!DatabaseFailure.isEnd(failure)) {
+                LOG.warnf("The database was not checked: %s", failure);
+            }
+        });
     }
 
     /**

@@ -6,6 +6,7 @@ import io.vertx.pgclient.PgException;
 import io.vertx.sqlclient.ClosedConnectionException;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.RejectedExecutionException;
 
 /** Tells transient failures of the database from permanent ones. */
 public final class DatabaseFailure {
@@ -66,6 +67,13 @@ public final class DatabaseFailure {
     /** Whether another server might answer the read. */
     public static boolean isOutage(Throwable failure) {
         return failure instanceof DatabaseUnavailableException || isTransient(failure);
+    }
+
+    /** Whether this process has closed the pool or its event loops, as it does when it stops or cannot start. */
+    public static boolean isEnd(Throwable failure) {
+        // A plain Throwable of the client.
+        return failure instanceof RejectedExecutionException
+                || !(failure instanceof Exception) && "Pool closed".equals(failure.getMessage());
     }
 
     /** Whether a write reached a standby. */

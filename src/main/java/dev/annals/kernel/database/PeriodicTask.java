@@ -79,6 +79,9 @@ public final class PeriodicTask {
     }
 
     private void runFailed(Throwable failure) {
+        if (DatabaseFailure.isEnd(failure)) {
+            stopped = true;
+        }
         if (!stopped) {
             if (!failed) {
                 log.warnf("%s wait for the database: %s", subject, failure);

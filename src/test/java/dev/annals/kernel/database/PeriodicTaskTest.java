@@ -2,7 +2,12 @@ package dev.annals.kernel.database;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.annals.Await;
 import io.smallrye.mutiny.Uni;
+import io.vertx.core.Vertx;
+import io.vertx.pgclient.PgBuilder;
+import io.vertx.pgclient.PgConnectOptions;
+import io.vertx.sqlclient.Pool;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -64,6 +69,37 @@ class PeriodicTaskTest {
         }
         assertThat(lines).startsWith(line(), line()).hasSizeLessThanOrEqualTo(looks.get() / 4 + 1);
         assertThat(lines).containsOnly(line());
+    }
+
+    /** Of a service that stops, or cannot start. */
+    @Test
+    void aPoolThatIsClosedEndsTheTaskWithoutALine() throws Exception {
+        Vertx vertx = Vertx.vertx();
+        Logger log = Logger.getLogger("annals.test.closed-pool");
+        java.util.logging.Logger sink = java.util.logging.Logger.getLogger(log.getName());
+        Handler handler = handler();
+        sink.addHandler(handler);
+        Pool pool = PgBuilder.pool()
+                .connectingTo(new PgConnectOptions().setHost("127.0.0.1").setPort(1))
+                .using(vertx)
+                .build();
+        pool.close().toCompletionStage().toCompletableFuture().get(50, TimeUnit.SECONDS);
+        PeriodicTask look = new PeriodicTask(
+                () -> Uni.createFrom()
+                        .completionStage(() -> pool.query("select 1").execute().toCompletionStage())
+                        .replaceWith(false),
+                SOON,
+                SOON,
+                log,
+                "Tests");
+        try {
+            look.start();
+            Await.until("the task has ended", look::stopped);
+            assertThat(lines).isEmpty();
+        } finally {
+            sink.removeHandler(handler);
+            vertx.close();
+        }
     }
 
     private static String line() {

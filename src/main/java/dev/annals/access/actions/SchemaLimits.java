@@ -12,17 +12,24 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The limits of a schema. References are to {@code $defs} of the schema itself and make no circle, so a schema has a size: the number of
- * its subschemas and of the instructions of its patterns, each as often as references repeat it. The time of a check is at most
- * proportional to this size and the length of the metadata.
+ * its subschemas, of their further keywords, of the names and values that these list, and of the instructions of its patterns, each as
+ * often as references repeat it. The time of a check is at most proportional to this size and the length of the metadata.
  */
 final class SchemaLimits {
 
     static final int MAX_BYTES = 8_192;
-    static final int MAX_SIZE = 500;
+    static final int MAX_SIZE = 1_000;
     static final int MAX_DEPTH = 16;
     private static final int MAX_PATTERN = 256;
     /** The product of the counts in a pattern. Each repeats instructions. */
     private static final int MAX_REPEATS = 256;
+
+    /** Each may be tried at every character of a text. */
+    private static final int COST_OF_INSTRUCTION = 2;
+    /** A division of numbers of hundreds of digits. */
+    private static final int COST_OF_MULTIPLE = 8;
+    /** Elements whose hashes are equal are compared with one another. */
+    private static final int COST_OF_UNIQUE = 64;
 
     private static final int MAX_NUMBER = 40;
     private static final String DIALECT = "https://json-schema.org/draft/2020-12/schema";
@@ -31,6 +38,7 @@ final class SchemaLimits {
             java.util.regex.Pattern.compile("\\{(\\d{1,9})(?:,(\\d{0,9}))?}");
 
     private enum Kind {
+        ANNOTATION,
         VALUE,
         DIALECT,
         SCHEMA,
@@ -128,19 +136,26 @@ final class SchemaLimits {
             return 1;
         }
         int size = 1;
+        int values = 0;
         for (Map.Entry<String, JsonNode> field : schema.properties()) {
-            size = sum(
-                    size, sizeOf(field.getKey(), field.getValue(), pointer + "/" + escaped(field.getKey())), pointer);
+            int more = sizeOf(field.getKey(), field.getValue(), pointer + "/" + escaped(field.getKey()));
+            if (KEYWORDS.get(field.getKey()) == Kind.VALUE) {
+                values = sum(values, more, pointer);
+            } else {
+                size = sum(size, more, pointer);
+            }
         }
-        return size;
+        // The subschema counts as its first keyword.
+        return sum(size, Math.max(0, values - 1), pointer);
     }
 
     private int sum(int one, int other, String pointer) {
         if (one + other > MAX_SIZE) {
             throw new Beyond(
                     pointer,
-                    "It is too large: its subschemas, and the instructions of its patterns, may be " + MAX_SIZE
-                            + " together, each counted as often as $ref repeats it.");
+                    "It is too large: its subschemas, keywords, listed names and values, and the instructions of its patterns"
+                            + " (twice), may be " + MAX_SIZE + " together, each counted as often as $ref repeats it;"
+                            + " multipleOf counts " + COST_OF_MULTIPLE + ", uniqueItems " + COST_OF_UNIQUE + ".");
         }
         return one + other;
     }
@@ -151,7 +166,14 @@ final class SchemaLimits {
             throw new Beyond(pointer, "It is none of the keywords that are taken here.");
         }
         return switch (kind) {
-            case VALUE -> keyword.equals("enum") ? value.size() : 0;
+            case ANNOTATION -> 0;
+            case VALUE ->
+                switch (keyword) {
+                    case "type" -> 1;
+                    case "multipleOf" -> COST_OF_MULTIPLE;
+                    case "uniqueItems" -> COST_OF_UNIQUE;
+                    default -> values(value);
+                };
             case DIALECT -> {
                 if (!value.asText().equals(DIALECT)) {
                     throw new Beyond(pointer, "Schemas are those of " + DIALECT + ".");
@@ -184,6 +206,15 @@ final class SchemaLimits {
                 yield 0;
             }
         };
+    }
+
+    /** The number of values, or of names, in a value. */
+    private static int values(JsonNode value) {
+        int values = value.isContainerNode() ? value.size() : 1;
+        for (JsonNode part : value) {
+            values += part.isContainerNode() ? values(part) : 0;
+        }
+        return values;
     }
 
     private int reference(JsonNode value, String pointer) {
@@ -226,16 +257,20 @@ final class SchemaLimits {
         if (repeats > MAX_REPEATS) {
             throw new Beyond(pointer, "The counts in the pattern may multiply to " + MAX_REPEATS + ".");
         }
-        return Pattern.compile(pattern).programSize();
+        return COST_OF_INSTRUCTION * Pattern.compile(pattern).programSize();
     }
 
     private static Map<String, Kind> keywords() {
         Map<String, Kind> kinds = new HashMap<>();
         put(
                 kinds,
-                Kind.VALUE,
+                Kind.ANNOTATION,
                 "$comment title description default examples deprecated readOnly writeOnly format contentEncoding"
-                        + " contentMediaType type enum const required minProperties maxProperties minItems maxItems"
+                        + " contentMediaType");
+        put(
+                kinds,
+                Kind.VALUE,
+                "type enum const required minProperties maxProperties minItems maxItems"
                         + " uniqueItems minContains maxContains minLength maxLength minimum maximum exclusiveMinimum"
                         + " exclusiveMaximum multipleOf dependentRequired");
         put(kinds, Kind.DIALECT, "$schema");

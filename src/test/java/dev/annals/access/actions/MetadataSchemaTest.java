@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.annals.BesideTheService;
 import dev.annals.kernel.http.FieldError;
 import java.io.IOException;
+import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -152,6 +153,47 @@ class MetadataSchemaTest {
         String schema = "{'properties': {'a': {'items': {'anyOf': [" + "{'const': 2},".repeat(95) + "{'const': 1}]}}}}";
         assertThat(misfit(schema, ones(3_900))).isNull();
         assertThat(misfit(schema, ones(4_096))).isNotNull();
+    }
+
+    /** Each check takes a part of a second, whatever stands in the schema and in the metadata. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'not': {'required': [names]}}",
+                "{'not': {'dependentRequired': {'x': [names]}}}",
+                "{'dependentRequired': {lists}}",
+                "{'not': {'const': [names]}}",
+                "{'not': {'const': {'a': {'b': [names]}}}}",
+                "{'enum': [[[[names]]]]}",
+                "{'allOf': [{'$ref': '#/$defs/a'}, {'$ref': '#/$defs/a'}, {'$ref': '#/$defs/a'}]}",
+                "{'allOf': [unique]}",
+                "{'anyOf': [multiple]}",
+                "{'anyOf': [bounds]}"
+            })
+    void whatASchemaListsCounts(String items) throws IOException {
+        String names = listed(400, i -> "'n" + i + "'");
+        String schema = "{'properties': {'a': {'items': "
+                + items.replace("names", names)
+                        .replace("lists", listed(400, i -> "'" + i + "': ['x', 'y']"))
+                        .replace("unique", listed(90, i -> "{'uniqueItems': true}"))
+                        .replace("multiple", listed(90, i -> "{'multipleOf': 1e-300}"))
+                        .replace("bounds", listed(90, i -> "{'minLength': 1, 'maxLength': 2, 'minimum': 1, 'maximum': 2, 'maxItems': 1}"))
+                + "}}, '$defs': {'a': {'required': [" + listed(200, i -> "'n" + i + "'") + "]}}}";
+        JsonNode read = JSON.readTree(schema.replace('\'', '"'));
+        FieldError tooLarge = MetadataSchema.wrong(read);
+        if (tooLarge == null) {
+            assertThat(new MetadataSchema(read.toString()).misfit("{\"a\": [" + "{},".repeat(1_999) + "{}]}"))
+                    .as(schema)
+                    .extracting(FieldError::detail)
+                    .asString()
+                    .contains("too many values");
+        } else {
+            assertThat(tooLarge.detail()).contains("too large");
+        }
+    }
+
+    private static String listed(int number, IntFunction<String> one) {
+        return IntStream.range(0, number).mapToObj(one).collect(Collectors.joining(", "));
     }
 
     private static String ones(int number) {

@@ -39,12 +39,16 @@ export function passFocus(from, ...others) {
 
 export const icon = (path) => make('svg', {viewBox: '0 0 20 20', 'aria-hidden': 'true'}, make('path', {d: path}));
 
-/** Invisible characters that change how others look: controls, and marks of the direction of text. */
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
-const UNSEEN_BUT_LINES = new RegExp(UNSEEN.source.replace('\\u0000-\\u001f', '\\u0000-\\u0008\\u000b-\\u001f'), 'g');
+/**
+ * Invisible characters, and those that change how others look: controls, the direction of text, all that Unicode lets programs ignore
+ * except in emoji, blanks that are no spaces, and a mark behind 8 others. The command line has the same rule, in Terminal.
+ */
+const EMOJI_PART = '(?<=[\\p{So}\\p{Sk}]\\ufe0f?)\\u200d|(?<=[\\p{So}\\p{Sk}])\\ufe0f';
+const UNSEEN = new RegExp(`(?!${EMOJI_PART})(?:[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Cn}\\p{Zl}\\p{Zp}\\p{DI}\\u2800\\u{1d159}]|(?<=[\\p{Mn}\\p{Me}]{8})[\\p{Mn}\\p{Me}])`, 'gu');
+const isLine = (character) => character === '\n' || character === '\t';
 
 function escape(character) {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return [...Array(character.length).keys()].map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
 }
 
 /** A value on one line, with invisible characters as escapes. */
@@ -53,7 +57,7 @@ export function line(text) {
 }
 
 /** A value in full, with invisible characters but ends of lines as escapes. */
-export const shown = (text) => text.replace(UNSEEN_BUT_LINES, escape);
+export const shown = (text) => text.replace(UNSEEN, (c) => (isLine(c) ? c : escape(c)));
 
 /** A value in full; of a long one the beginning, and a button for the rest. */
 export function long(text, tag = 'bdi', paint = (part) => [part]) {

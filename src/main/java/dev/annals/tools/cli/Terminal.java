@@ -11,10 +11,23 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.function.IntFunction;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** Output of commands. Records are hostile text: they must not control a terminal or imitate other lines. */
 final class Terminal {
+
+    /** No script has more marks on a letter. */
+    private static final int MAX_MARKS = 8;
+
+    private static final int JOINER = 0x200D;
+    private static final int EMOJI_STYLE = 0xFE0F;
+
+    /** Default_Ignorable_Code_Point beyond the categories of {@link #isShown}, and blanks that are no spaces. */
+    private static final Pattern INVISIBLE = Pattern.compile(
+            "[\\x{34f}\\x{115f}\\x{1160}\\x{17b4}\\x{17b5}\\x{180b}-\\x{180f}\\x{2800}\\x{3164}\\x{fe00}-\\x{fe0f}"
+                    + "\\x{ffa0}\\x{1d159}\\x{e0100}-\\x{e01ef}]");
 
     private Terminal() {}
 
@@ -121,66 +134,68 @@ final class Terminal {
 
     /**
      * Escapes characters that control a terminal or are invisible: controls (C0, C1, DEL), line and paragraph separators, characters
-     * that change the direction of text, other invisible characters except the joiner of emoji, and lone surrogates.
+     * that change the direction of text, all others with Unicode's property Default_Ignorable_Code_Point except in emoji, blank ones,
+     * lone surrogates, and marks behind {@link #MAX_MARKS} others. The viewer has the same rule, in text.js.
      */
     static String escaped(String text) {
-        StringBuilder escaped = new StringBuilder(text.length() + 16);
-        text.codePoints().forEach(c -> {
-            switch (c) {
-                case '\n' -> escaped.append("\\n");
-                case '\r' -> escaped.append("\\r");
-                case '\t' -> escaped.append("\\t");
-                default -> {
-                    if (isShown(c)) {
-                        escaped.appendCodePoint(c);
-                    } else {
-                        escaped.append(c <= 0xFFFF ? String.format("\\u%04x", c) : String.format("\\U%08x", c));
-                    }
-                }
-            }
+        return escaped(text, c -> switch (c) {
+            case '\n' -> "\\n";
+            case '\r' -> "\\r";
+            case '\t' -> "\\t";
+            default -> String.format(c <= 0xFFFF ? "\\u%04x" : "\\U%08x", c);
         });
+    }
+
+    private static String escaped(String text, IntFunction<String> escape) {
+        StringBuilder escaped = new StringBuilder(text.length() + 16);
+        int marks = 0;
+        int before = 0;
+        for (int i = 0, c; i < text.length(); i += Character.charCount(c)) {
+            c = text.codePointAt(i);
+            boolean isMark = Character.getType(c) == Character.NON_SPACING_MARK
+                    || Character.getType(c) == Character.ENCLOSING_MARK;
+            marks = isMark ? marks + 1 : 0;
+            boolean isInEmoji = (c == JOINER || c == EMOJI_STYLE) && isEmoji(before);
+            if (isInEmoji || (isShown(c) && marks <= MAX_MARKS)) {
+                escaped.appendCodePoint(c);
+            } else {
+                escaped.append(escape.apply(c));
+            }
+            before = c == EMOJI_STYLE && isInEmoji ? before : c;
+        }
         return escaped.toString();
     }
 
     /** Escapes such characters in JSON, without changing its values. Its line ends stay. */
     static String escapedJson(String json) {
-        StringBuilder escaped = new StringBuilder(json.length() + 16);
-        json.codePoints().forEach(c -> {
-            if (c == '\n' || isShown(c)) {
-                escaped.appendCodePoint(c);
-            } else {
-                for (char unit : Character.toChars(c)) {
-                    escaped.append(String.format("\\u%04x", (int) unit));
-                }
-            }
-        });
-        return escaped.toString();
+        return escaped(
+                json,
+                c -> c == '\n'
+                        ? "\n"
+                        : new String(Character.toChars(c))
+                                .chars()
+                                .mapToObj(unit -> String.format("\\u%04x", unit))
+                                .collect(Collectors.joining()));
     }
 
-    /** Escapes DEL and the controls C1, which control terminals, in the service's JSON. */
+    /** Escapes such characters in the service's JSON. */
     static byte[] withoutControls(byte[] json) {
-        for (int i = 0; i < json.length; i++) {
-            boolean isC1 = json[i] == (byte) 0xC2 && i + 1 < json.length && json[i + 1] < (byte) 0xA0;
-            if (isC1 || json[i] == 0x7F) {
-                return new String(json, StandardCharsets.UTF_8)
-                        .codePoints()
-                        .mapToObj(c -> c >= 0x7F && c < 0xA0 ? String.format("\\u%04x", c) : Character.toString(c))
-                        .collect(Collectors.joining())
-                        .getBytes(StandardCharsets.UTF_8);
-            }
-        }
-        return json;
+        return escapedJson(new String(json, StandardCharsets.UTF_8)).getBytes(StandardCharsets.UTF_8);
     }
 
     private static boolean isShown(int c) {
         return switch (Character.getType(c)) {
             case Character.CONTROL,
+                    Character.FORMAT,
                     Character.SURROGATE,
                     Character.LINE_SEPARATOR,
                     Character.PARAGRAPH_SEPARATOR,
                     Character.UNASSIGNED -> false;
-            case Character.FORMAT -> c == '\u200D';
-            default -> true;
+            default -> !INVISIBLE.matcher(Character.toString(c)).matches();
         };
+    }
+
+    private static boolean isEmoji(int c) {
+        return Character.getType(c) == Character.OTHER_SYMBOL || Character.getType(c) == Character.MODIFIER_SYMBOL;
     }
 }

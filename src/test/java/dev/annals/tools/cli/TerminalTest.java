@@ -1,9 +1,14 @@
 package dev.annals.tools.cli;
 
+import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class TerminalTest {
 
@@ -19,6 +24,41 @@ class TerminalTest {
                 .isEqualTo("\\u202ea\\u2066b\\u200bc\\u2028d\\ufeff\\ud800\\U000e0041");
         String emoji = "\uD83D\uDC69\u200D\uD83D\uDE80 \u00e4\u00f6\u00fc \u4e2d\u6587";
         assertThat(Terminal.escaped(emoji)).isEqualTo(emoji);
+    }
+
+    /** Node has the property, which Java lacks; the viewer's rule is asked for the same characters. */
+    @Test
+    void whatUnicodeLetsProgramsIgnoreIsEscapedHereAndInTheViewer(@TempDir Path folder) throws Exception {
+        need(Files.isExecutable(Path.of("/usr/bin/node")), "Node");
+        Files.copy(Path.of("src/main/resources/META-INF/resources/text.js"), folder.resolve("text.mjs"));
+        Path script = Files.writeString(folder.resolve("ignored.mjs"), """
+                import {shown} from './text.mjs';
+                for (let c = 0; c < 0x110000; c++) {
+                  const text = String.fromCodePoint(c);
+                  const isHidden = /[\\p{DI}\\p{Cc}\\p{Bidi_Control}\\u2800]/u.test(text) && !'\\n\\t'.includes(text);
+                  isHidden && console.log(c, shown(`a${text}b`).includes(text));
+                }
+                """);
+        Path printed = folder.resolve("printed");
+        Process process = new ProcessBuilder("/usr/bin/node", script.toString())
+                .redirectErrorStream(true)
+                .redirectOutput(printed.toFile())
+                .start();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(Files.readAllLines(printed)).hasSizeGreaterThan(4_000).allSatisfy(line -> {
+            String text = Character.toString(Integer.parseInt(line.split(" ")[0]));
+            assertThat(line).as("in the viewer").endsWith(" false");
+            assertThat(Terminal.escaped("a" + text + "b")).as(line).doesNotContain(text);
+            assertThat(Terminal.escapedJson("a" + text + "b")).as(line).doesNotContain(text);
+        });
+    }
+
+    @Test
+    void marksWithoutEndAreEscaped() {
+        assertThat(Terminal.escaped("e" + "\u0301".repeat(10) + "x\u0301"))
+                .isEqualTo("e" + "\u0301".repeat(8) + "\\u0301\\u0301x\u0301");
+        assertThat(Terminal.escapedJson("\"\u2764\uFE0F\u200D\uD83D\uDD25 a\u200D\uFE0F\""))
+                .isEqualTo("\"\u2764\uFE0F\u200D\uD83D\uDD25 a\\u200d\\ufe0f\"");
     }
 
     @Test

@@ -36,7 +36,7 @@ final class AwsProfile {
         for (String line : file.split("\\R", -1)) {
             String text = line.strip();
             int before = line.indexOf(text);
-            if (text.isEmpty() || text.startsWith("#") || text.startsWith(";") || hasField && before > indentation) {
+            if (text.isEmpty() || text.startsWith("#") || text.startsWith(";") || (hasField && before > indentation)) {
                 continue;
             }
             indentation = before;

@@ -163,9 +163,7 @@ record IndexKeys(List<Set<Key>> alternatives) {
         } else if (query instanceof Query.Value value) {
             return value(value);
         } else if (query instanceof Query.Metadata metadata) {
-            return metadata.isNumber()
-                    ? number(metadata.value())
-                    : metadata(metadata.value(), metadata.prefix());
+            return metadata.isNumber() ? number(metadata.value()) : metadata(metadata.value(), metadata.prefix());
         } else if (query instanceof Query.Compared compared) {
             return names(compared.path());
         } else if (query instanceof Query.Within within) {

@@ -147,7 +147,8 @@ class ComparisonTest {
         assertFinds(reader, project, "metadata.n.m:*ull*");
         assertFinds(reader, project, "metadata.n:null");
         assertFinds(reader, project, "metadata.n:(*nul* OR null) -metadata.n:nullify");
-        assertFinds(reader, project, "action:a -metadata.n:*nul* metadata.n:*", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 16, 17);
+        assertFinds(
+                reader, project, "action:a -metadata.n:*nul* metadata.n:*", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 16, 17);
     }
 
     private static void assertFinds(FeedReader reader, UUID project, String query, Integer... places)

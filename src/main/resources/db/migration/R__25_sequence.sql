@@ -7,9 +7,14 @@ language sql immutable parallel safe
 return 'annals.sequence_' || replace(id::text, '-', '');
 
 create or replace function annals.keep_native_sequence() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set client_min_messages = 'warning'
 as $$
 begin
+  if tg_op = 'DELETE' then
+    -- With a copy. In a database that the project has left, it has another name: see rename_native_sequences().
+    execute format('drop sequence if exists %1$s, %1$s_sealed', annals.native_sequence_name(old.id));
+    return null;
+  end if;
   if tg_op = 'UPDATE' then
     if new.deleted_at is not null and old.deleted_at is null and to_regclass(annals.native_sequence_name(new.id)) is not null then
       execute format('drop sequence %s', annals.native_sequence_name(new.id));

@@ -10,7 +10,7 @@
 -- Each table with rows of projects, and how it moves:
 --   feed        copied in chunks of the feed
 --   tree        copied, and once more as far as it has changed
---   state       replaced under the seal. With a kind, its rows have events in the administration's feed
+--   state       copied before the seal, and under it as far as it differs. With a kind, its rows have events in the administration's feed
 --   derived     derived anew by the target once it has the project: a redaction during the move corrects none of it
 --   home        stays in home
 --   stays       does not move
@@ -30,17 +30,19 @@ as $$
     (33, 'search_block', 'derived', null), (34, 'term', 'derived', null), (35, 'verification', 'derived', null),
     (40, 'access_token', 'home', null), (41, 'identity_grant', 'home', null), (42, 'move', 'home', null),
     (44, 'catalogue', 'home', null), (45, 'catalogue_action', 'home', null), (46, 'look', 'home', null),
-    (43, 'restored_archive', 'stays', null)
+    (43, 'restored_archive', 'stays', null), (47, 'arrival', 'stays', null)
 $$;
 
--- The condition by which a table's rows belong to a project. Streams of all projects belong to the database.
+-- The condition by which a table's rows belong to a project. Streams of all projects belong to the database: a source could otherwise
+-- give a project one that reads the others.
 create or replace function annals.of_project(table_name text, project_id text default '$1') returns text
 language sql immutable
 return replace(
   case
     when table_name = 'sequence_series' then 'sequence_id in (select id from annals.sequence where project_id = :id)'
+    when table_name = 'stream' then 'project_id = :id and not all_projects'
     when table_name in ('stream_progress', 'stream_dead_letter')
-      then 'project_id = :id and stream_id in (select id from annals.stream where project_id = :id)'
+      then 'project_id = :id and stream_id in (select id from annals.stream where project_id = :id and not all_projects)'
     else 'project_id = :id' end,
   ':id', project_id);
 
@@ -193,7 +195,9 @@ declare
 begin
   for locked in
     select name from annals.moved_tables()
-    where way in ('state', 'derived') and name not in ('verification', 'daily_count', 'daily_total', 'search_block', 'term')
+    -- Rows of an archive never change, and dead letters only with their progress, which is locked.
+    where way in ('state', 'derived')
+      and name not in ('verification', 'daily_count', 'daily_total', 'search_block', 'term', 'archive', 'stream_dead_letter')
     order by name <> 'sequence', number
   loop
     execute format('select from annals.%I where %s %s for update %s', locked, annals.of_project(locked), more, wait) using project_id;
@@ -215,35 +219,124 @@ begin
   end loop;
 end $$;
 
--- The rows of a project that the target takes under the seal, by their tables; and its row.
-create or replace function annals.moved_state(project_id uuid) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+-- What no table of moved_tables() has: the policies of the project, and the values of PostgreSQL's own sequences.
+create or replace function annals.moved_rest(project_id uuid) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$
 #variable_conflict use_variable
 declare
-  state   jsonb := '{}';
-  moved   record;
-  found   jsonb;
   native  jsonb := '[]';
+  moved   record;
   value   record;
 begin
-  for moved in select * from annals.moved_tables() where way = 'state' loop
-    execute format('select coalesce(jsonb_agg(to_jsonb(r)), ''[]'') from annals.%I as r where %s', moved.name, annals.of_project(moved.name))
-    into found using project_id;
-    state := state || jsonb_build_object(moved.name, found);
-  end loop;
   for moved in
     select s.id, coalesce(to_regclass(annals.native_sequence_name(s.id) || '_sealed'), to_regclass(annals.native_sequence_name(s.id)))
       as sequence
-    from annals.sequence as s where s.project_id = project_id
+    from annals.sequence as s where s.project_id = project_id order by s.id
   loop
     if moved.sequence is not null then
       execute format('select last_value, is_called from %s', moved.sequence) into value;
       native := native || jsonb_build_object('id', moved.id, 'last_value', value.last_value, 'is_called', value.is_called);
     end if;
   end loop;
-  return state || jsonb_build_object('native', native, 'project', (select to_jsonb(p) from annals.project as p where p.id = project_id));
+  return jsonb_build_object('native', native, 'project', (
+    select jsonb_build_object('closed_at', p.closed_at, 'retention_days', p.retention_days, 'archive_required', p.archive_required,
+      'limits', p.limits)
+    from annals.project as p where p.id = project_id));
 end $$;
+
+-- The columns of a table's primary key, as they are and as they are compared: texts by their bytes, whatever the database's collation.
+create or replace function annals.moved_key(table_name text, out names text, out compared text, out columns text[], out types text[])
+language sql stable set search_path = pg_catalog, pg_temp
+as $$
+  select string_agg(format('%I', a.attname), ', ' order by k.position),
+    string_agg(format('%I', a.attname) || case when a.attcollation <> 0 then ' collate "C"' else '' end, ', ' order by k.position),
+    array_agg(a.attname::text order by k.position), array_agg(format_type(a.atttypid, a.atttypmod) order by k.position)
+  from pg_constraint as c cross join lateral unnest(c.conkey) with ordinality as k (number, position)
+  join pg_attribute as a on a.attrelid = c.conrelid and a.attnum = k.number
+  where c.conrelid = to_regclass(format('annals.%I', $1)) and c.contype = 'p'
+$$;
+
+-- The condition of a project's rows behind one key and up to another one; null: to the end.
+create or replace function annals.moved_range(project_id uuid, table_name text, after jsonb, through jsonb) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp
+as $$
+declare
+  condition  text := annals.of_project(table_name, quote_literal(project_id));
+  bounds     text;
+begin
+  perform from annals.moved_tables() as t where t.name = table_name and (t.way = 'state' or t.name = 'redaction');
+  if not found then
+    raise insufficient_privilege using message = format('rows of annals.%s do not move like this', table_name);
+  end if;
+  -- The usual whole table needs no look at the catalogue.
+  if num_nonnulls(after, through) > 0 then
+    select string_agg(format('(%s) %s (%s)', key.compared, bound.operator, (
+      select string_agg(format('%L::%s', bound.key ->> k.name, k.type), ', ' order by k.at)
+      from unnest(key.columns, key.types) with ordinality as k (name, type, at))), ' and ') into bounds
+    from annals.moved_key(table_name) as key, (values ('>', after), ('<=', through)) as bound (operator, key)
+    where bound.key is not null;
+  end if;
+  return concat_ws(' and ', condition, bounds);
+end $$;
+
+-- The key of the last of the next rows; null if the table ends before.
+create or replace function annals.moved_page(project_id uuid, table_name text, after jsonb, most integer) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  key      record;
+  through  jsonb;
+begin
+  select * into key from annals.moved_key(table_name);
+  execute format('select to_jsonb(k) from (select %s from annals.%I where %s order by %s offset %s limit 1) as k',
+    key.names, table_name, annals.moved_range(project_id, table_name, after, null), key.compared, most - 1) into through;
+  return through;
+end $$;
+
+create or replace function annals.moved_rows(project_id uuid, table_name text, after jsonb, through jsonb) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+as $$
+declare
+  rows jsonb;
+begin
+  execute format('select coalesce(jsonb_agg(to_jsonb(r)), ''[]'') from annals.%I as r where %s', table_name,
+    annals.moved_range(project_id, table_name, after, through)) into rows;
+  return rows;
+end $$;
+
+-- The number of rows, and the sum of their hashes.
+create or replace function annals.moved_digest(project_id uuid, table_name text, after jsonb default null, through jsonb default null)
+returns text
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO, YMD' set bytea_output = 'hex'
+as $$
+declare
+  digest text;
+begin
+  execute format('select concat_ws('' '', count(*), sum((''x'' || encode(substr(sha256(convert_to(r::text, ''UTF8'')), 1, 8), ''hex''))::bit(64)::bigint))
+    from annals.%I as r where %s', table_name, annals.moved_range(project_id, table_name, after, through)) into digest;
+  return digest;
+end $$;
+
+-- A digest of all that moves, by its parts. Under the seal it is the same on both sides. Records and tiles only follow each other, so the
+-- last ones stand for all; the mover has compared the records with the tree.
+create or replace function annals.moved_digests(project_id uuid) returns jsonb
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+  select jsonb_object_agg(part.name, part.digest)
+  from (
+    select t.name, annals.moved_digest($1, t.name) as digest from annals.moved_tables() as t where t.way = 'state' or t.name = 'redaction'
+    union all
+    select 'rest', encode(sha256(convert_to(annals.moved_rest($1)::text, 'UTF8')), 'hex')
+    union all
+    select 'feed', coalesce((select concat_ws(' ', s.first_sequence_id, s.last_sequence_id, s.append_id, s.mark) from annals.feed_segment as s
+      where s.project_id = $1 order by s.first_sequence_id desc limit 1), '')
+    union all
+    select 'tree', concat_ws(' ', (select max(s.tile) from annals.merkle_seed as s where s.project_id = $1), (
+      select string_agg((select max(t.tile) from annals.merkle_tile as t where t.project_id = $1 and t.level = of.level)::text, ' ' order by of.level)
+      from generate_series(0, 7) as of (level)))) as part
+$$;
 
 -- The source no longer has the project, and keeps its copy.
 create or replace function annals.leave_project(project_id uuid, epoch bigint) returns void
@@ -285,8 +378,11 @@ end $$;
 
 -- --- The target ------------------------------------------------------------------------------------------------------------
 
--- Makes the project in the target. A copy that it left here must have been removed.
-create or replace function annals.arrive_project(project jsonb, database text, epoch bigint) returns void
+-- Makes the project in the target, with its name in home. A copy that it left here must have been removed. From now on, what another
+-- mover has read before is refused: see lock_arriving().
+drop function if exists annals.arrive_project(jsonb, text, bigint);
+create or replace function annals.arrive_project(
+  project_id uuid, name text, project jsonb, database text, epoch bigint, mover uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -295,8 +391,11 @@ declare
   old_row  annals.project;
   new_row  annals.project;
 begin
+  given.id := project_id;
+  given.name := name;
   select * into old_row from annals.project as p where p.id = given.id for update;
   if old_row.placement in ('arriving', 'here') and old_row.placement_epoch = epoch then
+    perform annals.become_mover(project_id, mover);
     return;
   elsif old_row.id is not null and (old_row.placement <> 'gone' or old_row.placement_epoch >= epoch) then
     raise object_not_in_prerequisite_state using
@@ -318,6 +417,30 @@ begin
   set placement = 'arriving', placement_epoch = epoch, moved_to = database
   returning * into new_row;
   perform annals.record_change('annals.project.arrive', old_row, new_row, null, null);
+  perform annals.become_mover(project_id, mover);
+end $$;
+
+create or replace function annals.become_mover(project_id uuid, mover uuid) returns void
+language sql set search_path = pg_catalog, pg_temp
+as $$
+  insert into annals.arrival (project_id, mover) values ($1, $2)
+  on conflict on constraint arrival_pkey do update set mover = excluded.mover
+$$;
+
+-- As lock_moving(), for the last mover alone. One that was frozen since could replace what the next mover has brought by what it read
+-- before. The session of a mover has the setting.
+create or replace function annals.lock_arriving(project_id uuid, epoch bigint) returns annals.project
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
+begin
+  if not exists (
+      select from annals.arrival as a where a.project_id = project_id and a.mover::text = current_setting('annals.mover', true)) then
+    raise object_not_in_prerequisite_state using message = format('another mover goes on with the move of project %s', project_id);
+  end if;
+  return project;
 end $$;
 
 -- A project that has left may have another name since, and one that comes may have its old name.
@@ -335,15 +458,38 @@ begin
   end if;
 end $$;
 
--- Takes the next places with their marks. The first place of a feed whose beginning has expired is its horizon.
+-- Makes tables for records and appends of the session, which take_places() reads. Nothing that a source sends is inserted elsewhere at once.
+create or replace function annals.stage_arrival() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set client_min_messages = 'warning'
+as $$
+declare
+  staged record;
+begin
+  for staged in
+    select c.relname, string_agg(format('%I %s', a.attname, format_type(coalesce(nullif(t.typbasetype, 0), t.oid), null)), ', ' order by a.attnum) as columns
+    from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    join pg_type as t on t.oid = a.atttypid
+    where c.oid in ('annals.append'::regclass, 'annals.audit_record'::regclass)
+    group by c.relname
+  loop
+    execute format('create temp table if not exists %I (%s) on commit delete rows', 'arriving_' || staged.relname, staged.columns);
+    execute format('grant insert on pg_temp.%I to annals_service', 'arriving_' || staged.relname);
+  end loop;
+end $$;
+
+-- Takes the next places with their marks, and their appends and records from the tables of stage_arrival(), which must have no others. The
+-- first place of a feed whose beginning has expired is its horizon.
 create or replace function annals.take_places(
   project_id uuid, epoch bigint, append_id uuid[], first bigint[], last bigint[], mark integer[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  project  annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
+  project  annals.project := annals.lock_arriving(project_id, epoch);
   next     bigint;
+  ids      uuid[];
+  taken    bigint;
+  staged   bigint;
 begin
   select s.last_sequence_id + 1 into next from annals.feed_segment as s
   where s.project_id = project_id order by s.first_sequence_id desc limit 1;
@@ -355,21 +501,43 @@ begin
     end if;
     next := last[i] + 1;
   end loop;
+  -- A service could have made others, with code of its own.
+  if (select count(*) from pg_class as c where c.oid in (to_regclass('pg_temp.arriving_append'), to_regclass('pg_temp.arriving_audit_record'))
+      and c.relkind = 'r' and c.relowner = current_user::regrole) <> 2 then
+    raise object_not_in_prerequisite_state using message = 'stage_arrival() has made no tables in this session';
+  end if;
   insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id, mark)
   select project_id, a, f, l, m from unnest(append_id, first, last, mark) as t (a, f, l, m);
-end $$;
-
--- Takes the schema's own records, which no role may insert otherwise.
-create or replace function annals.take_events(project_id uuid, epoch bigint, records jsonb) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-as $$
-#variable_conflict use_variable
-declare
-  project annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
-begin
-  insert into annals.audit_record
-  select * from jsonb_populate_recordset(null::annals.audit_record, records) as r
-  where r.project_id = project_id and annals.is_reserved(r.action::text);
+  -- = any (array) is hashed. A join would be a loop in a loop: see the settings of the mover's sessions.
+  insert into annals.append (project_id, id, shared_append_id, record_ids)
+  select s.project_id, s.id, s.shared_append_id, s.record_ids
+  from pg_temp.arriving_append as s where s.project_id = project_id and s.id = any (append_id);
+  get diagnostics taken = row_count;
+  staged := (select count(*) from pg_temp.arriving_append);
+  if taken <> staged or exists (
+      select from unnest(append_id, first, last) as t (a, f, l)
+      left join annals.append as a on a.project_id = project_id and a.id = t.a
+      where coalesce(cardinality(a.record_ids), 1) <> t.l - t.f + 1) then
+    raise data_exception using message = format('%s of %s appends are of project %s, and these do not fill its next places', taken, staged,
+      project_id);
+  end if;
+  ids := array(
+    select unnest(coalesce(a.record_ids, array[t.a]))
+    from unnest(append_id) as t (a) left join annals.append as a on a.project_id = project_id and a.id = t.a);
+  insert into annals.audit_record (
+    project_id, id, placed_with, "timestamp", recorded_at, action, actor_type, actor_id, actor_name, subject_type, subject_id,
+    subject_name, outcome, ip_address, message, metadata, number_sequence, number_value, recorded_by_token, recorded_by_role)
+  select
+    r.project_id, r.id, r.placed_with, r."timestamp", r.recorded_at, r.action, r.actor_type, r.actor_id, r.actor_name, r.subject_type,
+    r.subject_id, r.subject_name, r.outcome, r.ip_address, r.message, r.metadata, r.number_sequence, r.number_value, r.recorded_by_token,
+    r.recorded_by_role
+  from pg_temp.arriving_audit_record as r
+  where r.project_id = project_id and r.id = any (ids) and r.placed_with is not null;
+  get diagnostics taken = row_count;
+  staged := (select count(*) from pg_temp.arriving_audit_record);
+  if taken <> staged then
+    raise data_exception using message = format('%s of %s records are of project %s and its next places', taken, staged, project_id);
+  end if;
 end $$;
 
 -- Takes the next redactions, in their order, each with what its record has since: {number, record_id, fields, event_id, redaction}.
@@ -379,7 +547,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  project  annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
+  project  annals.project := annals.lock_arriving(project_id, epoch);
   taken    annals.redaction;
   given    jsonb;
 begin
@@ -412,7 +580,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  project annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
+  project annals.project := annals.lock_arriving(project_id, epoch);
 begin
   insert into annals.merkle_tile select * from jsonb_populate_recordset(null::annals.merkle_tile, tiles) as t
   where t.project_id = project_id on conflict do nothing;
@@ -422,23 +590,22 @@ begin
 end $$;
 
 -- The states of a table's rows as the administration's events have them, by their keys.
-create or replace function annals.moved_rows(project_id uuid, table_name text) returns jsonb
+create or replace function annals.moved_states(table_name text, condition text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
-  rows jsonb;
+  states jsonb;
 begin
   execute format('select coalesce(jsonb_object_agg(coalesce(j ->> ''id'', j ->> ''role_name'', j ->> ''name'', j ->> ''project_id''), annals.state(r)), ''{}'')
-    from annals.%I as r cross join lateral to_jsonb(r) as j where %s', table_name, annals.of_project(table_name)) into rows using project_id;
-  return rows;
+    from annals.%I as r cross join lateral to_jsonb(r) as j where %s', table_name, condition) into states;
+  return states;
 end $$;
 
--- Leaves the events of the difference to the rows before.
-create or replace function annals.record_moved_rows(project_id uuid, table_name text, kind text, before jsonb) returns void
+-- Leaves the events of a difference between states.
+create or replace function annals.record_moved_rows(kind text, before jsonb, after jsonb) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
-  after   jsonb := annals.moved_rows(project_id, table_name);
   either  jsonb;
   key     text;
 begin
@@ -450,17 +617,131 @@ begin
   end loop;
 end $$;
 
--- Replaces what moved_state() returned, and leaves an event for each row that has any.
-create or replace function annals.take_state(project_id uuid, epoch bigint, state jsonb) returns void
+-- The tables of the project's state, and the other parts, that differ from what moved_digests() returned in the source.
+create or replace function annals.moved_differences(project_id uuid, digests jsonb, out tables text[], out parts text[])
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+  -- Computed once, not for each name.
+  with own as materialized (select annals.moved_digests($1) as digests)
+  select
+    array(select t.name from annals.moved_tables() as t
+      where t.way = 'state' and own.digests -> t.name is distinct from $2 -> t.name order by t.number),
+    array(select part.name from jsonb_object_keys(own.digests || $2) as part (name)
+      where own.digests -> part.name is distinct from $2 -> part.name order by part.name)
+  from own
+$$;
+
+-- Makes the rows of a range the same as in the source, and leaves an event for each row that has any.
+create or replace function annals.take_rows(
+  project_id uuid, epoch bigint, table_name text, after jsonb, through jsonb, rows jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$
 #variable_conflict use_variable
 declare
-  old_row  annals.project := annals.lock_moving(project_id, epoch, '{arriving}');
-  new_row  annals.project := jsonb_populate_record(null::annals.project, state -> 'project');
-  before   jsonb := '{}';
+  project  annals.project := annals.lock_arriving(project_id, epoch);
   moved    record;
-  taken    bigint;
+  key      record;
+  range    text;
+  stale    text;
+  columns  text;
+  excluded text;
+  before   jsonb;
+  has_name boolean;
+  count    bigint;
+begin
+  select * into strict moved from annals.moved_tables() as t where t.way = 'state' and t.name = table_name;
+  select * into key from annals.moved_key(table_name);
+  range := annals.moved_range(project_id, table_name, after, through);
+  execute format('select count(*) from jsonb_populate_recordset(null::annals.%I, $1) where %s', table_name, range) into count using rows;
+  if count <> jsonb_array_length(rows) then
+    raise data_exception using message = format('%s of %s rows of annals.%s are of project %s and its next page', count,
+      jsonb_array_length(rows), table_name, project_id);
+  end if;
+  stale := format('(%s and (%s) not in (select %s from jsonb_populate_recordset(null::annals.%I, $1)))', range, key.names, key.names, table_name);
+  has_name := moved.kind in ('stream', 'alert', 'view') or table_name = 'sequence';
+  if has_name then
+    -- Names that another row has now.
+    stale := stale || format(' or project_id = %L and name in (select g.name from jsonb_populate_recordset(null::annals.%I, $1) as g where g.id <> r.id)',
+      project_id, table_name);
+  end if;
+  if moved.kind is not null then
+    before := annals.moved_states(table_name, range);
+  end if;
+  execute format('select count(*) from annals.%I as r where %s', table_name, stale) into count using rows;
+  -- A statement that finds no rows would run the triggers that permit none.
+  if count > 0 then
+    if moved.kind is not null and has_name then
+      execute format('select $2 || coalesce(jsonb_object_agg(r.id, annals.state(r)), ''{}'') from annals.%I as r where %s', table_name, stale)
+        into before using rows, before;
+    end if;
+    update annals.project as p set is_moving = false where p.id = project_id;
+    execute format('delete from annals.%I as r where %s', table_name, stale) using rows;
+  end if;
+  select string_agg(format('%I', a.attname), ', ' order by a.attnum), string_agg(format('excluded.%I', a.attname), ', ' order by a.attnum)
+  into columns, excluded
+  from pg_attribute as a where a.attrelid = to_regclass(format('annals.%I', table_name)) and a.attnum > 0 and not a.attisdropped;
+  execute format('insert into annals.%I as r select * from jsonb_populate_recordset(null::annals.%I, $1) on conflict (%s) do ', table_name,
+      table_name, key.names)
+    -- Its triggers refuse an update, and its rows never change.
+    || case when table_name = 'archive' then 'nothing'
+      else format('update set (%s) = row (%s) where %s and r is distinct from excluded', columns, excluded,
+        -- A series has the key of its sequence, of which the range has seen the project.
+        case when table_name = 'sequence_series' then 'true' else format('r.project_id = %L', project_id) end) end
+  using rows;
+  execute format('select count(*) from annals.%I where %s', table_name, range) into count;
+  if count <> jsonb_array_length(rows) then
+    raise data_exception using
+      message = format('rows of annals.%s of project %s have the ids of other rows here', table_name, project_id);
+  end if;
+  if moved.kind is not null then
+    perform annals.record_moved_rows(moved.kind, before, annals.moved_states(table_name, range));
+  end if;
+  if table_name = 'writer_grant' then
+    perform annals.admit_writers(project_id);
+  end if;
+end $$;
+
+-- A grant opens the project to members of annals_writer alone. Memberships belong to the cluster of the source.
+create or replace function annals.admit_writers(project_id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  role_name text;
+begin
+  for role_name in
+    select w.role_name from annals.writer_grant as w join pg_roles as r on r.rolname = w.role_name
+    where w.project_id = project_id and r.rolname !~ '^(pg_|annals_service$)' and not pg_has_role(r.oid, 'annals_writer', 'usage')
+  loop
+    begin
+      execute format('grant annals_writer to %I', role_name);
+    exception when insufficient_privilege then
+      raise insufficient_privilege using
+        message = format('role %I, which may write to project %s, is no member of annals_writer here', role_name, project_id),
+        hint = format('As an administrator of this server: grant annals_writer to %I; the move then goes on.', role_name);
+    end;
+  end loop;
+end $$;
+
+-- Notes how many records have the hashes that the source's log has, and the tree of these. The next mover goes on there.
+create or replace function annals.note_checked(project_id uuid, epoch bigint, checked bigint, frontier bytea) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  project annals.project := annals.lock_arriving(project_id, epoch);
+begin
+  update annals.arrival as a set checked = checked, frontier = frontier where a.project_id = project_id;
+end $$;
+
+-- Takes the name in home, and what moved_rest() returned in the source.
+create or replace function annals.take_rest(project_id uuid, epoch bigint, name text, rest jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+as $$
+#variable_conflict use_variable
+declare
+  old_row  annals.project := annals.lock_arriving(project_id, epoch);
+  new_row  annals.project := jsonb_populate_record(old_row, (rest -> 'project') || jsonb_build_object('id', project_id, 'name', name));
 begin
   perform annals.free_name(new_row);
   update annals.project as p set name = new_row.name, closed_at = new_row.closed_at, retention_days = new_row.retention_days,
@@ -471,57 +752,19 @@ begin
   if found then
     perform annals.record_change('annals.project.arrive', old_row, new_row, null, null);
   end if;
-  for moved in select * from annals.moved_tables() where way = 'state' order by number desc loop
-    if moved.kind is not null then
-      before := before || jsonb_build_object(moved.name, annals.moved_rows(project_id, moved.name));
-    end if;
-    if moved.name = 'sequence' then
-      perform annals.drop_native_sequences(project_id);
-    end if;
-    if moved.name not in ('archive', 'feed_horizon') then
-      execute format('delete from annals.%I where %s', moved.name, annals.of_project(moved.name)) using project_id;
-    end if;
-  end loop;
-  for moved in select * from annals.moved_tables() where way = 'state' order by number loop
-    execute format('insert into annals.%I select * from jsonb_populate_recordset(null::annals.%I, $2) where %s on conflict do nothing',
-      moved.name, moved.name, annals.of_project(moved.name)) using project_id, state -> moved.name;
-    get diagnostics taken = row_count;
-    if taken <> jsonb_array_length(state -> moved.name) and moved.name not in ('archive', 'feed_horizon') then
-      raise data_exception using
-        message = format('%s of %s rows of annals.%s are of project %s, and new here', taken, jsonb_array_length(state -> moved.name),
-          moved.name, project_id);
-    end if;
-    if moved.kind is not null then
-      perform annals.record_moved_rows(project_id, moved.name, moved.kind, before -> moved.name);
-    end if;
-  end loop;
-  perform setval(to_regclass(annals.native_sequence_name((native ->> 'id')::uuid)), (native ->> 'last_value')::bigint, (native ->> 'is_called')::boolean)
-  from jsonb_array_elements(state -> 'native') as native;
+  perform setval(to_regclass(annals.native_sequence_name(s.id)), (native ->> 'last_value')::bigint, (native ->> 'is_called')::boolean)
+  from jsonb_array_elements(rest -> 'native') as native
+  join annals.sequence as s on s.id = (native ->> 'id')::uuid and s.project_id = project_id;
   insert into annals.projection_checkpoint as c (project_id, projection, sequence_id, generation, mark)
   select project_id, p.name, l.size, p.generation, annals.projection_mark(p.name)
   from annals.projection as p join annals.merkle_log as l on l.project_id = project_id where p.name = 'log'
   on conflict on constraint projection_checkpoint_pkey do update set sequence_id = excluded.sequence_id;
 end $$;
 
-create or replace function annals.drop_native_sequences(project_id uuid) returns void
-language plpgsql set search_path = pg_catalog, pg_temp
-as $$
-#variable_conflict use_variable
-declare
-  native text;
-begin
-  for native in
-    select annals.native_sequence_name(s.id) || suffix from annals.sequence as s, unnest(array['', '_sealed']) as suffix
-    where s.project_id = project_id
-  loop
-    if to_regclass(native) is not null then
-      execute format('drop sequence %s', native);
-    end if;
-  end loop;
-end $$;
-
--- From its commit on, the target has the project. The database that signs its log is this one.
-create or replace function annals.open_project(project_id uuid, epoch bigint) returns void
+-- From its commit on, the target has the project. The database that signs its log is this one. digests: of moved_digests(), by which
+-- the move was decided; a target that has lost something since has others.
+drop function if exists annals.open_project(uuid, bigint);
+create or replace function annals.open_project(project_id uuid, epoch bigint, digests jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -533,6 +776,11 @@ begin
   if old_row.placement = 'here' then
     return;
   end if;
+  if annals.moved_digests(project_id) <> digests then
+    raise data_exception using message = format('the copy of project %s differs from what has left the source in: %s', project_id,
+      array_to_string((annals.moved_differences(project_id, digests)).parts, ', '));
+  end if;
+  delete from annals.arrival as a where a.project_id = project_id;
   update annals.merkle_log as l set incarnation = annals.incarnation() where l.project_id = project_id and l.incarnation is not null;
   update annals.project as p set placement = 'here', moved_to = null where p.id = project_id returning * into new_row;
   select * into feed from annals.feed_end(project_id);
@@ -598,13 +846,10 @@ begin
     for moved in
       select * from annals.moved_tables() where way in ('feed', 'tree', 'state', 'derived') and name <> 'writer_grant' order by number desc
     loop
-      before := case when moved.kind is not null then annals.moved_rows(project_id, moved.name) end;
-      if moved.name = 'sequence' then
-        perform annals.drop_native_sequences(project_id);
-      end if;
+      before := case when moved.kind is not null then annals.moved_states(moved.name, annals.of_project(moved.name, quote_literal(project_id))) end;
       execute format('delete from annals.%I where %s', moved.name, annals.of_project(moved.name)) using project_id;
       if before is not null then
-        perform annals.record_moved_rows(project_id, moved.name, moved.kind, before);
+        perform annals.record_moved_rows(moved.kind, before, '{}');
       end if;
     end loop;
   end if;
@@ -640,6 +885,8 @@ begin
     return 0;
   end if;
   old_row := annals.lock_moving(project_id, old_row.placement_epoch, '{arriving}');
+  -- A mover that was frozen adds nothing more.
+  delete from annals.arrival as a where a.project_id = project_id;
   removed := annals.remove_copy(project_id, most);
   if removed = 0 then
     update annals.project as p set placement = 'gone' where p.id = project_id returning * into new_row;
@@ -724,7 +971,9 @@ begin
 end $$;
 
 -- Decides the move, and where the project is: the only decision. Returns whether it is decided so.
-create or replace function annals.switch_move(id uuid, home text, head bigint, log_size bigint, log_root bytea) returns boolean
+drop function if exists annals.switch_move(uuid, text, bigint, bigint, bytea);
+create or replace function annals.switch_move(
+  id uuid, home text, head bigint, log_size bigint, log_root bytea, digests jsonb) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -733,7 +982,8 @@ declare
   old_row  annals.project;
   new_row  annals.project;
 begin
-  update annals.move as m set state = 'switched', head = head, log_size = log_size, log_root = log_root, switched_at = clock_timestamp()
+  update annals.move as m set state = 'switched', head = head, log_size = log_size, log_root = log_root, digests = digests,
+    switched_at = clock_timestamp()
   where m.id = id and m.state = 'copying' returning * into known;
   if found then
     if known.source = home then

@@ -52,7 +52,7 @@ create or replace trigger append_only_but_retention after delete on annals.feed_
   for each statement execute function annals.refuse_other_removal();
 
 create or replace trigger keep_native_sequence
-  after insert or update of deleted_at on annals.sequence
+  after insert or update of deleted_at or delete on annals.sequence
   for each row execute function annals.keep_native_sequence();
 
 create or replace trigger refuse_rewound_log before update on annals.merkle_log

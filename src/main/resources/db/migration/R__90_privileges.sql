@@ -172,13 +172,17 @@ grant select, insert, update (sequence_id, round_at, found, found_before, due_at
 grant execute on function annals.feed_lock_holders(), annals.end_feed_lock_holder(integer, xid, interval) to annals_service;
 
 -- Moves of projects. No role but the owner removes records that were placed here: remove_left().
-grant select on annals.move to annals_service;
+grant select on annals.move, annals.arrival to annals_service;
 grant execute on function annals.begin_move(uuid, text, bigint), annals.feed_end(uuid), annals.seal_project(uuid, text, bigint),
-  annals.moved_state(uuid), annals.leave_project(uuid, bigint), annals.stay_here(uuid, bigint),
-  annals.arrive_project(jsonb, text, bigint), annals.take_places(uuid, bigint, uuid[], bigint[], bigint[], integer[]),
-  annals.take_events(uuid, bigint, jsonb), annals.take_redactions(uuid, bigint, jsonb), annals.take_tree(uuid, bigint, jsonb, jsonb),
-  annals.take_state(uuid, bigint, jsonb), annals.open_project(uuid, bigint), annals.discard_arrival(uuid, bigint, integer),
+  annals.moved_rest(uuid), annals.moved_digests(uuid), annals.moved_page(uuid, text, jsonb, integer),
+  annals.moved_digest(uuid, text, jsonb, jsonb), annals.moved_rows(uuid, text, jsonb, jsonb), annals.moved_differences(uuid, jsonb),
+  annals.leave_project(uuid, bigint), annals.stay_here(uuid, bigint),
+  annals.arrive_project(uuid, text, jsonb, text, bigint, uuid), annals.stage_arrival(), annals.note_checked(uuid, bigint, bigint, bytea),
+  annals.take_places(uuid, bigint, uuid[], bigint[], bigint[], integer[]),
+  annals.take_redactions(uuid, bigint, jsonb), annals.take_tree(uuid, bigint, jsonb, jsonb),
+  annals.take_rows(uuid, bigint, text, jsonb, jsonb, jsonb), annals.take_rest(uuid, bigint, text, jsonb),
+  annals.open_project(uuid, bigint, jsonb), annals.discard_arrival(uuid, bigint, integer),
   annals.start_move(uuid, uuid, text, text, uuid, inet), annals.lease_move(uuid, uuid, integer),
   annals.release_move(uuid, uuid), annals.note_move(uuid, bigint, text),
-  annals.cancel_move(uuid, uuid, inet), annals.switch_move(uuid, text, bigint, bigint, bytea), annals.end_move(uuid)
+  annals.cancel_move(uuid, uuid, inet), annals.switch_move(uuid, text, bigint, bigint, bytea, jsonb), annals.end_move(uuid)
   to annals_service;

@@ -817,6 +817,8 @@ create table annals.move (
   head          bigint,
   log_size      bigint,
   log_root      bytea,
+  -- Of all that had left the source then: see moved_digests().
+  digests       jsonb,
   -- Up to this sequence id.
   copied        bigint       not null default 0,
   last_error    varchar(1024),
@@ -830,11 +832,23 @@ create table annals.move (
   constraint move_project_fkey foreign key (project_id) references annals.project (id),
   constraint move_ends check (source <> target and source ~ '^[a-z][a-z0-9_-]{0,62}$' and target ~ '^[a-z][a-z0-9_-]{0,62}$'),
   constraint move_state check (state in ('copying', 'switched', 'done', 'cancelling', 'cancelled')),
-  constraint move_switched check ((switched_at is not null) = (state in ('switched', 'done')) and (switched_at is null) = (head is null)),
+  constraint move_switched check ((switched_at is not null) = (state in ('switched', 'done')) 
+    and (switched_at is null) = (head is null) and (switched_at is null) = (digests is null)),
   constraint move_ended check ((ended_at is not null) = (state in ('done', 'cancelled'))),
   constraint move_lease check ((leased_by is null) = (leased_until is null))
 );
 create unique index move_one_key on annals.move (project_id) where ended_at is null;
+
+-- In the target of a move: the mover whose changes it takes, which is the last one that has begun.
+create table annals.arrival (
+  project_id  uuid  not null,
+  mover       uuid  not null,
+  -- So many records have the hashes that the log of the source has; and the tree of these, as in merkle_log.
+  checked     bigint not null default 0,
+  frontier    bytea  not null default '',
+  constraint arrival_pkey primary key (project_id),
+  constraint arrival_project_fkey foreign key (project_id) references annals.project (id)
+);
 
 -- --- Streams, alerts and verification ----------------------------------------------------------------------------------------
 

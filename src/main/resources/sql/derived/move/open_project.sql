@@ -1,5 +1,6 @@
--- Opens the project in its target.
+-- Opens the project in its target, if it has all that the move was decided by.
 --
 -- :project_id  uuid
 -- :epoch       bigint
-select annals.open_project(:project_id, :epoch)
+-- :digests     text    of read_decided_end.sql
+select annals.open_project(:project_id, :epoch, (:digests::text)::jsonb)

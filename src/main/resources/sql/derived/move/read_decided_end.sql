@@ -2,5 +2,5 @@
 --
 -- :id  uuid
 --
--- One row: head bigint, log_size bigint, log_root text, in hexadecimal.
-select head, log_size, encode(log_root, 'hex') as log_root from annals.move where id = :id
+-- One row: head bigint, log_size bigint, log_root text, in hexadecimal; digests text, a JSON object.
+select head, log_size, encode(log_root, 'hex') as log_root, digests::text as digests from annals.move where id = :id

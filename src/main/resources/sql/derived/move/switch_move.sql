@@ -5,6 +5,7 @@
 -- :head      bigint
 -- :log_size  bigint
 -- :log_root  text    in hexadecimal
+-- :digests   text    a JSON object
 --
 -- One row: switched boolean.
-select annals.switch_move(:id, :home, :head, :log_size, decode(:log_root::text, 'hex')) as switched
+select annals.switch_move(:id, :home, :head, :log_size, decode(:log_root::text, 'hex'), (:digests::text)::jsonb) as switched

@@ -1,4 +1,4 @@
--- Takes the next places of a feed.
+-- Takes the next places of a feed, with the appends and records that were copied into the tables of stage_arrival.sql.
 --
 -- :project_id  uuid
 -- :epoch       bigint

@@ -41,6 +41,41 @@ final class Jdbc {
         one(statement, connection, row -> true);
     }
 
+    interface Work<T> {
+        T run() throws SQLException;
+    }
+
+    /**
+     * Runs work in a transaction of each of these connections, which commit one after the other.
+     *
+     * @throws SQLException why the work failed; the end of its transactions may fail after that, and says less
+     */
+    static <T> T inTransaction(Work<T> work, Connection... connections) throws SQLException {
+        try {
+            for (Connection connection : connections) {
+                connection.setAutoCommit(false);
+            }
+            T done = work.run();
+            for (Connection connection : connections) {
+                connection.commit();
+                connection.setAutoCommit(true);
+            }
+            return done;
+        } catch (SQLException | RuntimeException e) {
+            for (Connection connection : connections) {
+                try {
+                    if (!connection.getAutoCommit()) {
+                        connection.rollback();
+                        connection.setAutoCommit(true);
+                    }
+                } catch (SQLException ended) {
+                    e.addSuppressed(ended);
+                }
+            }
+            throw e;
+        }
+    }
+
     static void execute(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute(sql);

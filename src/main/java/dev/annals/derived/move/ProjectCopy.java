@@ -1,5 +1,6 @@
 package dev.annals.derived.move;
 
+import dev.annals.derived.proof.Tile;
 import dev.annals.kernel.database.Sql;
 import java.sql.Array;
 import java.sql.Connection;
@@ -21,9 +22,7 @@ final class ProjectCopy {
     private static final Sql FEED_END = Sql.named("derived/move/feed_end");
     private static final Sql READ_SEGMENTS = Sql.named("derived/move/read_segments");
     private static final Sql TAKE_PLACES = Sql.named("derived/move/take_places");
-    private static final Sql READ_EVENTS = Sql.named("derived/move/read_events");
-    private static final Sql TAKE_EVENTS = Sql.named("derived/move/take_events");
-    private static final Sql IS_OPEN = Sql.named("derived/move/is_open");
+    private static final Sql STAGE_ARRIVAL = Sql.named("derived/move/stage_arrival");
     private static final Sql READ_LAST_PLACE = Sql.named("derived/move/read_last_place");
     private static final Sql HAS_PLACE = Sql.named("derived/move/has_place");
     private static final Sql COUNT_RECORDS = Sql.named("derived/move/count_records");
@@ -33,8 +32,6 @@ final class ProjectCopy {
     private static final Sql READ_TREE = Sql.named("derived/move/read_tree");
     private static final Sql READ_SEEDS = Sql.named("derived/move/read_seeds");
     private static final Sql TAKE_TREE = Sql.named("derived/move/take_tree");
-    private static final Sql READ_STATE = Sql.named("derived/move/read_state");
-    private static final Sql TAKE_STATE = Sql.named("derived/move/take_state");
 
     /** Records in one transaction of the target. */
     static final int CHUNK = 20_000;
@@ -54,9 +51,13 @@ final class ProjectCopy {
     private final UUID projectId;
     private final long epoch;
     private final ProjectMove.Move move;
+    private final ProjectState state;
+    private final ArrivedLog log;
     private @Nullable String project;
 
     ProjectCopy(Connection source, Connection target, ProjectMove.Move move) {
+        this.state = new ProjectState(source, target, move);
+        this.log = new ArrivedLog(target, move);
         this.source = source;
         this.target = target;
         this.move = move;
@@ -83,13 +84,6 @@ final class ProjectCopy {
         return Jdbc.one(FEED_END.bind("project_id", move.projectId()), of, ProjectCopy::end);
     }
 
-    static boolean isOpen(Connection target, ProjectMove.Move move) throws SQLException {
-        return Jdbc.one(
-                IS_OPEN.bind("project_id", move.projectId()).bind("epoch", move.epoch()),
-                target,
-                row -> row.getBoolean("open"));
-    }
-
     void begin() throws SQLException {
         project = Jdbc.text(
                 BEGIN_MOVE
@@ -100,13 +94,21 @@ final class ProjectCopy {
                 "project");
     }
 
+    /** From now on, the target refuses what another mover has read. */
     void arrive() throws SQLException {
+        UUID mover = UUID.randomUUID();
         Jdbc.run(
                 ARRIVE_PROJECT
+                        .bind("project_id", projectId)
+                        .bind("name", move.name())
                         .bind("project", project)
                         .bind("database", move.source())
-                        .bind("epoch", epoch),
+                        .bind("epoch", epoch)
+                        .bind("mover", mover),
                 target);
+        Jdbc.execute(target, "set annals.mover = '" + mover + "'");
+        Jdbc.run(STAGE_ARRIVAL.binds(), target);
+        log.resume();
         requireContinued();
     }
 
@@ -138,38 +140,46 @@ final class ProjectCopy {
      */
     long copyNext() throws SQLException {
         long copied = end(target).head();
-        long through = copyChunk(copied + 1);
-        if (through > copied) {
-            copied = through;
+        long head = end(source).head();
+        if (head > copied) {
+            copied = copyChunk(copied);
         }
         copyRedactions(copied);
         return copied;
     }
 
-    /** All from one snapshot of the source: an append without its place, or a place without it, would not arrive. */
-    private long copyChunk(long first) throws SQLException {
-        source.setAutoCommit(false);
-        target.setAutoCommit(false);
-        try {
-            Jdbc.execute(source, "set transaction isolation level repeatable read, read only");
-            long through = Jdbc.one(
-                    READ_SEGMENTS
-                            .bind("project_id", projectId)
-                            .bind("first", first)
-                            .bind("last", first + CHUNK - 1),
-                    source,
-                    this::take);
-            target.commit();
-            return through;
-        } finally {
-            target.rollback();
-            source.rollback();
-            target.setAutoCommit(true);
-            source.setAutoCommit(true);
+    /** Copies the feed up to this end. */
+    long copyThrough(long head) throws SQLException {
+        long copied = copyNext();
+        while (copied < head) {
+            copied = copyNext();
         }
+        return copied;
     }
 
-    /** Returns the end of the segments, or 0 without any. */
+    /** All from one snapshot of the source: an append without its place, or a place without it, would not arrive. */
+    private long copyChunk(long after) throws SQLException {
+        return Jdbc.inTransaction(
+                () -> {
+                    Jdbc.execute(source, "set transaction isolation level repeatable read, read only");
+                    long through = Jdbc.one(
+                            READ_SEGMENTS
+                                    .bind("project_id", projectId)
+                                    .bind("after", after)
+                                    .bind("most", CHUNK),
+                            source,
+                            this::take);
+                    if (through <= after) {
+                        throw new MoveException("the feed of project " + projectId + " ends beyond " + after
+                                + " in the source, which has no next place");
+                    }
+                    return through;
+                },
+                target,
+                source);
+    }
+
+    /** Returns the end of the segments, or 0 without any. The first one of a feed may be far from 1: what precedes it has expired. */
     private long take(ResultSet segments) throws SQLException {
         Array appendIds = segments.getArray("append_id");
         if (appendIds == null) {
@@ -177,6 +187,18 @@ final class ProjectCopy {
         }
         Long[] firsts = (Long[]) segments.getArray("first_sequence_id").getArray();
         Long[] lasts = (Long[]) segments.getArray("last_sequence_id").getArray();
+        long from = Math.max(firsts[0], segments.getLong("horizon") + 1);
+        long through = lasts[lasts.length - 1];
+        stream(
+                "select a." + APPEND.replace(", ", ", a.") + " from annals.feed_segment s join annals.append a on"
+                        + " a.project_id = s.project_id and a.id = s.append_id where s.project_id = '" + projectId
+                        + "' and s.first_sequence_id between " + firsts[0] + " and " + firsts[firsts.length - 1],
+                "pg_temp.arriving_append (" + APPEND + ")");
+        stream(
+                "select r." + RECORD.replace(", ", ", r.") + " from annals.places('" + projectId + "', " + from + ", "
+                        + through + ") p cross join lateral (select * from annals.audit_record where project_id = '"
+                        + projectId + "' and id = p.record_id offset 0) r order by p.sequence_id",
+                "pg_temp.arriving_audit_record (" + RECORD + ")");
         Jdbc.run(
                 TAKE_PLACES
                         .bind("project_id", projectId)
@@ -186,20 +208,6 @@ final class ProjectCopy {
                         .bind("last", lasts)
                         .bind("mark", segments.getArray("mark").getArray()),
                 target);
-        long from = Math.max(firsts[0], segments.getLong("horizon") + 1);
-        long through = lasts[lasts.length - 1];
-        stream(
-                "select a." + APPEND.replace(", ", ", a.") + " from annals.feed_segment s join annals.append a on"
-                        + " a.project_id = s.project_id and a.id = s.append_id where s.project_id = '" + projectId
-                        + "' and s.first_sequence_id between " + firsts[0] + " and " + firsts[firsts.length - 1],
-                "annals.append (" + APPEND + ")");
-        stream(
-                "select r." + RECORD.replace(", ", ", r.") + " from annals.places('" + projectId + "', " + from + ", "
-                        + through + ") p cross join lateral (select * from annals.audit_record where project_id = '"
-                        + projectId + "' and id = p.record_id offset 0) r where not annals.is_reserved(r.action::text)"
-                        + " order by p.sequence_id",
-                "annals.audit_record (" + RECORD + ")");
-        takeEvents(from, through);
         long arrived = Jdbc.number(
                 COUNT_RECORDS.bind("project_id", projectId).bind("first", from).bind("last", through),
                 target,
@@ -229,20 +237,6 @@ final class ProjectCopy {
             if (out.isActive()) {
                 out.cancelCopy();
             }
-        }
-    }
-
-    /** No role may insert them. */
-    private void takeEvents(long from, long through) throws SQLException {
-        String records = Jdbc.text(
-                READ_EVENTS.bind("project_id", projectId).bind("first", from).bind("last", through), source, "records");
-        if (!records.equals("[]")) {
-            Jdbc.run(
-                    TAKE_EVENTS
-                            .bind("project_id", projectId)
-                            .bind("epoch", epoch)
-                            .bind("records", records),
-                    target);
         }
     }
 
@@ -279,20 +273,18 @@ final class ProjectCopy {
             if (next.count == 0) {
                 return;
             }
-            target.setAutoCommit(false);
-            try {
-                Jdbc.run(
-                        TAKE_REDACTIONS
-                                .bind("project_id", projectId)
-                                .bind("epoch", epoch)
-                                .bind("redactions", next.redactions),
-                        target);
-                takeTree("[]", next.seeds);
-                target.commit();
-            } finally {
-                target.rollback();
-                target.setAutoCommit(true);
-            }
+            Jdbc.inTransaction(
+                    () -> {
+                        Jdbc.run(
+                                TAKE_REDACTIONS
+                                        .bind("project_id", projectId)
+                                        .bind("epoch", epoch)
+                                        .bind("redactions", next.redactions),
+                                target);
+                        takeTree("[]", next.seeds);
+                        return true;
+                    },
+                    target);
         }
     }
 
@@ -305,10 +297,11 @@ final class ProjectCopy {
             count = copyTree(tiles);
         } while (count > 0);
         // Redactions draw seeds behind the tree, in any order: there the last one does not say which have arrived.
-        @Nullable Long seed = tiles.get(0);
+        @Nullable Long seed = Math.min(tiles.get(0), taken(target).seed);
         while (seed != null) {
             seed = copySeeds(seed);
         }
+        log.advance(Math.min(end(target).head(), (tiles.get(0) + 1) * Tile.WIDTH));
     }
 
     /** Null if there are none behind this tile, or the last one that was copied. */
@@ -349,22 +342,28 @@ final class ProjectCopy {
                 target);
     }
 
-    void copyState() throws SQLException {
-        String state = Jdbc.text(READ_STATE.bind("project_id", projectId), source, "state");
-        Jdbc.run(TAKE_STATE.bind("project_id", projectId).bind("epoch", epoch).bind("state", state), target);
+    /**
+     * Copies what the project has besides its feed and tree.
+     *
+     * @param name of the project, in home
+     * @return the digests of all that moves, of the source
+     */
+    String copyState(String name) throws SQLException {
+        return state.copy(name);
     }
 
     /** Requires that the target has what the source had when it was sealed. */
-    void requireEqual(End sealed) throws SQLException {
+    void requireEqual(End sealed, String digests) throws SQLException {
         End arrived = end(target);
-        long redactions = taken(source).redactions - taken(target).redactions;
-        if (arrived.head != sealed.head
-                || arrived.logSize != sealed.logSize
-                || !arrived.logRoot.equals(sealed.logRoot)
-                || redactions != 0) {
+        if (!arrived.equals(sealed)) {
             throw new MoveException("the copy of project " + projectId + " ends at " + arrived.head + " with a log of "
-                    + arrived.logSize + ", and the source at " + sealed.head + " with a log of " + sealed.logSize + "; "
-                    + redactions + " redactions are missing");
+                    + arrived.logSize + ", and the source at " + sealed.head + " with a log of " + sealed.logSize);
+        }
+        log.requireRoot(sealed);
+        List<String> differing = ProjectState.differing(target, projectId, digests);
+        if (!differing.isEmpty()) {
+            throw new MoveException("the copy of project " + projectId + " differs from its source in: "
+                    + String.join(", ", differing));
         }
     }
 }

@@ -64,8 +64,9 @@ public final class ProjectMove {
      * A row of {@code annals.move}.
      *
      * @param source the name of a database, like {@code target}
+     * @param name of the project, in home
      */
-    record Move(UUID projectId, String source, String target, long epoch, String state) {}
+    record Move(UUID projectId, String source, String target, long epoch, String state, String name) {}
 
     private static final Sql LEASE_MOVE = Sql.named("derived/move/lease_move");
     private static final Sql NOTE_MOVE = Sql.named("derived/move/note_move");
@@ -95,7 +96,8 @@ public final class ProjectMove {
 
     /** A chunk takes seconds, and the removal of 5,000 places of 256 records a minute. */
     private static final String LIMITS = "set lock_timeout = '10s'; set statement_timeout = '2min';"
-            + " set idle_in_transaction_session_timeout = '1min'";
+            // Longer than a statement of the other side.
+            + " set idle_in_transaction_session_timeout = '3min'";
 
     private static final int LONGEST_ANSWER_MILLIS = 150_000;
     /** Writers wait. */
@@ -104,15 +106,12 @@ public final class ProjectMove {
     private static final String SEAL_WAITS = "set lock_timeout = '250ms'; set statement_timeout = '10s'";
 
     private static final String SEAL_DONE = "set lock_timeout = '10s'; set statement_timeout = '2min'";
-    /**
-     * Less than the lease: a mover that was frozen finds its session ended. Otherwise it could replace what the next mover has
-     * brought by what it read before.
-     */
-    private static final String TARGET_ENDS_IDLE = "set idle_session_timeout = '5s'";
-
     private static final long SEAL_PAUSE_MILLIS = 250;
     /** Lock timeout and deadlock. */
     private static final Set<String> BUSY = Set.of("55P03", "40P01");
+
+    /** Of {@code open_project()}: the digests differ, or the target has lost even the project. */
+    private static final Set<String> LACKING = Set.of("22000", "55000");
 
     private final Connections connections;
     private final String home;
@@ -187,7 +186,8 @@ public final class ProjectMove {
     static @Nullable String reason(SQLException failure) {
         ServerErrorMessage error = failure instanceof PSQLException refused ? refused.getServerErrorMessage() : null;
         if (error == null) {
-            return failure.getMessage();
+            Throwable cause = failure.getCause();
+            return cause == null ? failure.getMessage() : failure.getMessage() + " " + cause;
         }
         String hint = error.getHint();
         return error.getSeverity() + ": " + error.getMessage() + (hint == null ? "" : ". " + hint);
@@ -198,10 +198,21 @@ public final class ProjectMove {
             return;
         }
         try {
-            Jdbc.run(NOTE_MOVE.bind("id", id).bind("copied", null).bind("error", reason(failure)), atHome);
+            Jdbc.run(NOTE_MOVE.bind("id", id).bind("copied", null).bind("error", ended() + reason(failure)), atHome);
         } catch (SQLException e) {
             failure.addSuppressed(e);
         }
+    }
+
+    /** Names the databases whose connections a failure has ended. */
+    private String ended() throws SQLException {
+        StringBuilder named = new StringBuilder();
+        for (Map.Entry<String, Connection> each : opened.entrySet()) {
+            if (!each.getValue().isValid(1)) {
+                named.append("The connection to the ").append(each.getKey()).append(" has ended. ");
+            }
+        }
+        return named.toString();
     }
 
     /** Returns whether the move has ended. */
@@ -252,7 +263,8 @@ public final class ProjectMove {
                         row.getString("source"),
                         row.getString("target"),
                         row.getLong("epoch"),
-                        row.getString("state")));
+                        row.getString("state"),
+                        row.getString("name")));
     }
 
     private boolean isStillCopying(Connection atHome, long copied) throws SQLException {
@@ -263,13 +275,12 @@ public final class ProjectMove {
     private void copy(Connection atHome, Move move) throws SQLException {
         Connection source = openSource(move);
         Connection target = openTarget(move);
-        Jdbc.execute(target, TARGET_ENDS_IDLE);
         ProjectCopy copy = new ProjectCopy(source, target, move);
         copy.begin();
         progress.reached(Step.BEGUN, 0);
         discard(target, move.projectId(), move.epoch() - 1);
         copy.arrive();
-        copy.copyState();
+        copy.copyState(move.name());
         progress.reached(Step.ARRIVING, copy.end(target).head());
         long copied;
         long left = Long.MAX_VALUE;
@@ -282,31 +293,32 @@ public final class ProjectMove {
             }
             leftBefore = left;
             left = copy.end(source).head() - copied;
+            if (left <= ProjectCopy.CHUNK) {
+                // May take long, and the feed grows meanwhile: only then it is known what the seal has to wait for.
+                copy.copyRest();
+                left = copy.end(source).head() - copied;
+            }
             // Writers that are as fast as the copy must not keep it from its end.
         } while (left > NEAR && (left > ProjectCopy.CHUNK || left < leftBefore / 2));
-        copy.copyRest();
 
-        ProjectCopy.End end = seal(atHome, source, target, move);
+        ProjectCopy.End end = seal(atHome, source, move);
         if (end == null) {
             return;
         }
         progress.reached(Step.SEALED, copied);
-        while (copied < end.head()) {
-            copied = copy.copyNext();
-        }
+        copied = copy.copyThrough(end.head());
         copy.copyRest();
-        copy.copyState();
-        copy.requireEqual(end);
+        String digests = copy.copyState(lease(atHome).name());
+        copy.requireEqual(end, digests);
         progress.reached(Step.COPIED, copied);
         noteEnd(source, move.source().equals(home) ? target : atHome);
-        if (switchTo(atHome, end)) {
+        if (switchTo(atHome, end, digests)) {
             progress.reached(Step.SWITCHED, copied);
         }
     }
 
     /** Null if the move was cancelled meanwhile. */
-    private ProjectCopy.@Nullable End seal(Connection atHome, Connection source, Connection target, Move move)
-            throws SQLException {
+    private ProjectCopy.@Nullable End seal(Connection atHome, Connection source, Move move) throws SQLException {
         Jdbc.execute(source, SEAL_WAITS);
         // If the answer of a committed seal is lost, writers wait until the next try.
         source.setNetworkTimeout(Runnable::run, LONGEST_ANSWER_SEALED_MILLIS);
@@ -332,8 +344,6 @@ public final class ProjectMove {
             if (!lease(atHome).state().equals("copying")) {
                 return null;
             }
-            // Its session ends if it is idle.
-            Jdbc.execute(target, "select");
             pause();
         }
     }
@@ -348,14 +358,15 @@ public final class ProjectMove {
     }
 
     /** False if the move was cancelled meanwhile. */
-    private boolean switchTo(Connection atHome, ProjectCopy.End end) throws SQLException {
+    private boolean switchTo(Connection atHome, ProjectCopy.End end, String digests) throws SQLException {
         return Jdbc.one(
                 SWITCH_MOVE
                         .bind("id", id)
                         .bind("home", home)
                         .bind("head", end.head())
                         .bind("log_size", end.logSize())
-                        .bind("log_root", end.logRoot()),
+                        .bind("log_root", end.logRoot())
+                        .bind("digests", digests),
                 atHome,
                 row -> row.getBoolean("switched"));
     }
@@ -369,8 +380,16 @@ public final class ProjectMove {
             failure = e;
         }
         Connection target = openTarget(move);
-        copyAgain(Jdbc.one(READ_DECIDED_END.bind("id", id), atHome, ProjectCopy::end), target, move);
-        change(OPEN_PROJECT, target, move);
+        Decided decided = Jdbc.one(
+                READ_DECIDED_END.bind("id", id),
+                atHome,
+                row -> new Decided(ProjectCopy.end(row), row.getString("digests")));
+        if (!open(decided, target, move)) {
+            copyAgain(decided, target, move);
+            if (!open(decided, target, move)) {
+                throw new MoveException("the target has lost what was copied to it again");
+            }
+        }
         progress.reached(Step.OPENED, 0);
         if (failure != null) {
             throw failure;
@@ -379,22 +398,37 @@ public final class ProjectMove {
         end(atHome);
     }
 
-    /** A target that was restored or promoted may have lost what had arrived. The source keeps its copy. */
-    private void copyAgain(ProjectCopy.End decided, Connection target, Move move) throws SQLException {
-        if (ProjectCopy.isOpen(target, move) || ProjectCopy.end(target, move).equals(decided)) {
-            return;
+    /** @param digests of all that had left the source */
+    private record Decided(ProjectCopy.End end, String digests) {}
+
+    /** False if the target lacks something. */
+    private static boolean open(Decided decided, Connection target, Move move) throws SQLException {
+        try {
+            Jdbc.run(
+                    OPEN_PROJECT
+                            .bind("project_id", move.projectId())
+                            .bind("epoch", move.epoch())
+                            .bind("digests", decided.digests),
+                    target);
+            return true;
+        } catch (SQLException e) {
+            if (LACKING.contains(String.valueOf(e.getSQLState()))) {
+                return false;
+            }
+            throw e;
         }
+    }
+
+    /** A target that was restored or promoted may have lost what had arrived. The source keeps its copy. */
+    private void copyAgain(Decided decided, Connection target, Move move) throws SQLException {
         ProjectCopy copy = new ProjectCopy(openSource(move), target, move);
         copy.begin();
         copy.arrive();
-        copy.copyState();
-        long copied = copy.end(target).head();
-        while (copied < decided.head()) {
-            copied = copy.copyNext();
-        }
+        copy.copyState(move.name());
+        copy.copyThrough(decided.end.head());
         copy.copyRest();
-        copy.copyState();
-        copy.requireEqual(decided);
+        copy.copyState(move.name());
+        copy.requireEqual(decided.end, decided.digests);
     }
 
     /** A database that is restored to before this step is then noticed: see {@code annals.admit()}. */

@@ -1,29 +1,20 @@
 package dev.annals.tools.ops;
 
-import dev.annals.core.record.AuditRecord;
-import dev.annals.core.record.AuditRecord.Party;
-import dev.annals.core.record.RecordEncoder;
-import dev.annals.core.record.StoredRecord;
-import dev.annals.core.record.StoredRecord.Redaction;
+import dev.annals.derived.log.StoredEntry;
 import dev.annals.derived.proof.Tile;
 import dev.annals.derived.proof.TileSeed;
 import dev.annals.kernel.database.Sql;
-import dev.annals.kernel.http.IpAddress;
 import dev.annals.proof.Checkpoint;
 import dev.annals.proof.CompactRange;
 import dev.annals.proof.Hash;
-import dev.annals.proof.LeafRecord;
 import dev.annals.proof.Node;
 import dev.annals.proof.Note;
-import dev.annals.proof.Seed;
 import dev.annals.tools.command.Progress;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.DateTimeException;
-import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -39,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SignedRecords {
 
-    private static final Sql VERIFY_TILE = Sql.named("tools/ops/verify_tile");
+    private static final Sql VERIFY_TILE = Sql.named("derived/log/read_stored_tile");
     private static final Sql READ_LEAF_RECORDS = Sql.named("derived/log/read_leaf_records");
     private static final Sql READ_TILES = Sql.named("derived/log/read_tiles");
     private static final Sql READ_TILE_ROOTS = Sql.named("derived/log/read_tile_roots");
@@ -394,59 +385,15 @@ final class SignedRecords {
             return null;
         }
         try {
-            String json = new String(RecordEncoder.toBytes(record(row, sequenceId)), StandardCharsets.UTF_8);
-            LeafRecord record = LeafRecord.parse(json);
-            String stored = row.getString("redaction");
-            if (stored != null) {
-                Redaction redaction = Redaction.parse(stored);
-                return record.entry(redaction.salts(), redaction.digests());
-            }
-            Seed own = seed.ofRecord(sequenceId);
-            if (own == null) {
+            Hash entry = StoredEntry.of(row, sequenceId, seed);
+            if (entry == null) {
                 find(findings, named + " has lost its seed, and nothing of it was redacted");
             }
-            return own == null ? null : record.entry(own);
+            return entry;
         } catch (IllegalArgumentException | DateTimeException e) {
             find(findings, named + " cannot be served, and so does not match the log");
             return null;
         }
-    }
-
-    private static StoredRecord record(ResultSet row, long sequenceId) throws SQLException {
-        AuditRecord record = new AuditRecord(
-                row.getObject("id", UUID.class),
-                false,
-                row.getString("action"),
-                party(row, "actor"),
-                party(row, "subject"),
-                row.getString("outcome"),
-                ipAddress(row),
-                row.getString("message"),
-                row.getObject("timestamp", OffsetDateTime.class),
-                false,
-                row.getString("metadata"),
-                row.getString("number_sequence"),
-                false);
-        UUID token = row.getObject("recorded_by_token", UUID.class);
-        String role = row.getString("recorded_by_role");
-        return new StoredRecord(
-                record,
-                sequenceId,
-                row.getObject("recorded_at", OffsetDateTime.class),
-                row.getObject("number_value", Long.class),
-                token != null ? StoredRecord.byToken(token) : role != null ? StoredRecord.byRole(role) : null);
-    }
-
-    private static @Nullable String ipAddress(ResultSet row) throws SQLException {
-        byte[] sent = row.getBytes("ip_address");
-        return sent == null ? null : IpAddress.ofSent(sent);
-    }
-
-    private static @Nullable Party party(ResultSet row, String name) throws SQLException {
-        String type = row.getString(name + "_type");
-        String id = row.getString(name + "_id");
-        String is = row.getString(name + "_name");
-        return type == null && id == null && is == null ? null : new Party(type, id, is);
     }
 
     /** Records after the last full tile are only in the frontier, which has hashes of several together. */

@@ -90,12 +90,8 @@ class MovedProjectTest {
                 "select annals.set_catalogue(" + id
                         + ", 'mark', 'accept', '[{\"name\": \"a\", \"title\": \"A\"}]', true, 100, 100000, null, null)",
                 "select annals.set_view(" + id + ", gen_random_uuid(), 'view', '{}', null, null, 10, null, null)",
-                "select annals.set_look(" + id + ", 'Look', '#123456', null, '{}')",
-                "insert into annals.merkle_tile (project_id, level, tile, root, hashes) values (" + id
-                        + ", 0, 0, sha256('r'), decode(repeat('07', 8192), 'hex'))",
-                "insert into annals.merkle_seed (project_id, tile, seed) values (" + id + ", 0, sha256('s'))",
-                "insert into annals.merkle_log (project_id, size, frontier, signed_size, checkpoint, incarnation) values ("
-                        + id + ", 256, sha256('r'), 256, 'a note', annals.incarnation())");
+                "select annals.set_look(" + id + ", 'Look', '#123456', null, '{}')");
+        WrittenLog.grow(home, project, 256);
         redact("1");
         redact("301");
     }
@@ -360,19 +356,28 @@ class MovedProjectTest {
         for (String late : List.of(
                 "select annals.seal_project('" + project + "', 'east', 1)",
                 "select annals.take_places('" + project + "', 1, array[gen_random_uuid()], '{1}', '{1}', '{1}')",
-                "select annals.open_project('" + project + "', 1)")) {
+                "select annals.open_project('" + project + "', 1, '{}')")) {
             assertThat((late.contains("seal") ? home : east).as("annals_service", late))
                     .as(late)
                     .isEqualTo("55000");
         }
-        assertThat(east.as(
-                        "annals_service",
-                        "select annals.take_places('" + project
-                                + "', 2, array[gen_random_uuid()], '{7}', '{7}', '{1}')"))
+        String places =
+                "select annals.take_places('" + project + "', 2, array[gen_random_uuid()], '{7}', '{7}', '{1}')";
+        assertThat(east.as("annals_service", places)).as("of no mover").isEqualTo("55000");
+        assertThat(east.as("annals_service", become(), places))
                 .as("not the next place")
+                .isEqualTo("22000");
+        assertThat(east.as("annals_service", become(), "select annals.open_project('" + project + "', 2, '{}')"))
+                .as("not all has arrived")
                 .isEqualTo("22000");
         databases.finish(next);
         assertThat(east.checkFeed(project)).isEqualTo(30);
+    }
+
+    /** Makes a session that of the last mover. */
+    private String become() {
+        return "select set_config('annals.mover', mover::text, true) from annals.arrival where project_id = '" + project
+                + "'";
     }
 
     @Test
@@ -386,8 +391,7 @@ class MovedProjectTest {
                 .isEqualTo("done");
         assertThat(home.as(
                         "annals_service",
-                        "select annals.arrive_project((select to_jsonb(p) from annals.project as p where id = " + id
-                                + "), 'east', 9)"))
+                        "select annals.arrive_project(" + id + ", 'a name', '{}', 'east', 9, gen_random_uuid())"))
                 .isEqualTo("55000");
         for (String table : List.of("audit_record", "append", "feed_segment")) {
             assertThatThrownBy(() -> home.run("delete from annals." + table + " where project_id = " + id))
@@ -497,7 +501,8 @@ class MovedProjectTest {
                             home.run(
                                     "insert into annals.audit_record (project_id, action, number_sequence) values ("
                                             + id + ", 'n', 'numbers')",
-                                    "update annals.merkle_seed set seed = sha256('other') where project_id = " + id,
+                                    "update annals.merkle_seed set seed = sha256('other') where tile = 1 and project_id = "
+                                            + id,
                                     "select annals.set_retention(" + id + ", 30)",
                                     "select annals.limit_project(" + id + ", '{\"records_per_second\": 5}')",
                                     "select annals.rename_project(" + id + ", 'renamed ' || " + id + ")");

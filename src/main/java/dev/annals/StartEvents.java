@@ -73,7 +73,7 @@ class StartEvents {
 
     private static boolean isStandby(Throwable failure) {
         return DatabaseFailure.onlyReads(failure)
-                || failure.getCause() != null && DatabaseFailure.onlyReads(failure.getCause());
+                || (failure.getCause() != null && DatabaseFailure.onlyReads(failure.getCause()));
     }
 
     /** Returns when this start was recorded, or needs no record. */

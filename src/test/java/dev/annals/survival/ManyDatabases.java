@@ -80,6 +80,9 @@ final class ManyDatabases implements AutoCloseable {
                             ? "ANNALS_DATABASE_URL"
                             : "ANNALS_DATABASES_" + name.toUpperCase(Locale.ROOT) + "_URL",
                     own.get(name).url(servers.get(name).url()).withPassword());
+            if (!name.equals(HOME)) {
+                settings.put("ANNALS_DATABASES_" + name.toUpperCase(Locale.ROOT) + "_TRUSTED", "true");
+            }
         }
         settings.put("ANNALS_LOG_KEY", AuditLogFixture.LOG_KEY);
         settings.put("ANNALS_STREAMS_KEY", AuditLogFixture.STREAMS_KEY);

@@ -7,6 +7,7 @@ import dev.annals.core.feed.FeedQuery.Order;
 import dev.annals.core.query.Filter;
 import dev.annals.core.record.RecordEncoder;
 import dev.annals.core.record.RecordEncoder.EncodedRecord;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.PerDatabase;
@@ -101,6 +102,12 @@ class CachingReader implements FeedReader {
             }
             return read(projectId, query.atMost(FeedQuery.bytesWithin(held.bytes())), held);
         });
+    }
+
+    /** Pages in memory are of the database that the map names. */
+    @Override
+    public FeedReader in(Database one) {
+        return database.in(one);
     }
 
     /** Null if the database has to be read. */

@@ -8,6 +8,7 @@ import dev.annals.core.query.Filter;
 import dev.annals.core.record.RecordEncoder.EncodedRecord;
 import dev.annals.core.record.RecordRow;
 import dev.annals.core.record.StoredRecord;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.ElsewhereException;
@@ -88,6 +89,11 @@ public class DatabaseReader implements FeedReader {
             return places.on(projectId, database -> readers.of(database).read(projectId, query, held));
         }
 
+        @Override
+        public FeedReader in(Database database) {
+            return readers.of(database);
+        }
+
         /** The cursor before the oldest record that has not expired. */
         public Uni<Cursor> oldest(UUID projectId) {
             return places.on(projectId, database -> readers.of(database).oldest(projectId));
@@ -111,6 +117,12 @@ public class DatabaseReader implements FeedReader {
             super("the server has not reached the cursor", rewound, false, false);
             this.standby = standby;
         }
+    }
+
+    /** It reads in one already. */
+    @Override
+    public FeedReader in(Database database) {
+        return this;
     }
 
     /**

@@ -1,5 +1,6 @@
 package dev.annals.core.feed;
 
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.http.JsonBody;
 import dev.annals.kernel.memory.Reservation;
 import io.smallrye.mutiny.Uni;
@@ -35,6 +36,13 @@ public interface FeedReader {
     default Uni<FeedPage> read(UUID projectId, FeedQuery query) {
         return read(projectId, query, null);
     }
+
+    /**
+     * Reads in one database alone, wherever the map says that a project is. For loops: rows of a database may name projects of another.
+     *
+     * @return a reader that fails with {@link dev.annals.kernel.database.ElsewhereException} if the database does not have the project
+     */
+    FeedReader in(Database database);
 
     /** Proves that pages contain what the log contains, and leave nothing out. */
     interface PageProver {

@@ -5,6 +5,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.annals.access.places.Places;
 import dev.annals.core.feed.DatabaseReader.NotReachedException;
 import dev.annals.kernel.config.AnnalsConfig;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.ElsewhereException;
@@ -97,10 +98,28 @@ class StandbyReader implements FeedReader {
 
     @Override
     public Uni<FeedPage> read(UUID projectId, FeedQuery query, @Nullable Reservation held) {
-        Optional<Standbys> standbys = standbys(projectId);
-        return standbys.isPresent()
-                ? standbys.get().read(projectId, query, held)
-                : primary.read(projectId, query, held);
+        return new Primary(primary, standbys(projectId)).read(projectId, query, held);
+    }
+
+    @Override
+    public FeedReader in(Database database) {
+        return new Primary(primary.in(database), databases.of(database));
+    }
+
+    /** A reader with the standbys that are tried first. */
+    private record Primary(FeedReader reader, Optional<Standbys> standbys) implements FeedReader {
+
+        @Override
+        public Uni<FeedPage> read(UUID projectId, FeedQuery query, @Nullable Reservation held) {
+            return standbys.isPresent()
+                    ? standbys.get().read(reader, projectId, query, held)
+                    : reader.read(projectId, query, held);
+        }
+
+        @Override
+        public FeedReader in(Database database) {
+            return reader.in(database);
+        }
     }
 
     private long needed(UUID projectId, FeedQuery query) {
@@ -133,7 +152,7 @@ class StandbyReader implements FeedReader {
                                     failure.getMessage()));
         }
 
-        Uni<FeedPage> read(UUID projectId, FeedQuery query, @Nullable Reservation held) {
+        Uni<FeedPage> read(FeedReader primary, UUID projectId, FeedQuery query, @Nullable Reservation held) {
             Supplier<Uni<FeedPage>> fallback = () -> {
                 fromPrimary.increment();
                 return primary.read(projectId, query, held);

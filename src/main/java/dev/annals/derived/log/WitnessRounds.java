@@ -1,5 +1,6 @@
 package dev.annals.derived.log;
 
+import dev.annals.access.places.Places;
 import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.PerDatabase;
@@ -37,6 +38,7 @@ public class WitnessRounds {
     /** The part of an interval after which a log is due: rounds of other instances may be a little early. */
     private static final double DUE = 0.5;
 
+    private final Places places;
     private final PerDatabase<Round> databases;
     private final Vertx vertx;
     private final Checkpoints checkpoints;
@@ -46,13 +48,15 @@ public class WitnessRounds {
     private volatile long timer = -1;
 
     WitnessRounds(
+            Places places,
             Databases databases,
             Vertx vertx,
             Checkpoints checkpoints,
             Witnesses witnesses,
             LogKeys keys,
             LogConfig config) {
-        this.databases = new PerDatabase<>(databases, database -> new Round(database.pool()));
+        this.places = places;
+        this.databases = new PerDatabase<>(databases, Round::new);
         this.vertx = vertx;
         this.checkpoints = checkpoints;
         this.witnesses = witnesses;
@@ -79,11 +83,13 @@ public class WitnessRounds {
     /** The logs of one database. */
     private final class Round {
 
+        private final Database database;
         private final Pool pool;
         private volatile boolean offering;
 
-        Round(Pool pool) {
-            this.pool = pool;
+        Round(Database database) {
+            this.database = database;
+            this.pool = database.pool();
         }
 
         void tick() {
@@ -104,20 +110,21 @@ public class WitnessRounds {
                     .bind("witnesses", available.toArray(String[]::new))
                     .bind("seconds", config.witnessInterval().toMillis() / 1000.0 * DUE)
                     .execute(pool)
-                    .chain(WitnessRounds.this::offer)
+                    .chain(rows -> offer(database, rows))
                     .chain(last -> last == null ? Uni.createFrom().voidItem() : run(last));
         }
     }
 
     /** @return the last log of the part; null if no log follows it */
-    private Uni<@Nullable UUID> offer(RowSet<Row> rows) {
+    private Uni<@Nullable UUID> offer(Database database, RowSet<Row> rows) {
         List<UUID> due = new ArrayList<>();
         UUID last = null;
         for (Row row : rows) {
             UUID projectId = row.getUUID("project_id");
             if (row.getBoolean("is_last")) {
                 last = projectId;
-            } else {
+            } else if (places.of(projectId) == database) {
+                // Rows of a member may name projects of other databases.
                 due.add(projectId);
             }
         }

@@ -1,5 +1,6 @@
 package dev.annals.edges.delivery;
 
+import dev.annals.kernel.database.Database;
 import io.quarkus.runtime.StartupEvent;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.PemKeyCertOptions;
@@ -43,11 +44,15 @@ class OwnIdentity {
     /**
      * Requires that a stream may have the identity.
      *
+     * @param database with the row of the stream, which its owner may have written
      * @param ofAllProjects only admins have such streams
      * @param ofLink whether a link defined it
      * @throws Targets.RefusedTargetException with a message for people
      */
-    void require(String url, boolean ofAllProjects, boolean ofLink) {
+    void require(Database database, String url, boolean ofAllProjects, boolean ofLink) {
+        if (!database.trusted()) {
+            throw new Targets.RefusedTargetException(Targets.untrusted(database));
+        }
         Optional<List<String>> named = ofAllProjects ? config.ownIdentity() : config.ownIdentityOfProjects();
         if (ofLink || !names(named.orElse(List.of()), url)) {
             throw new Targets.RefusedTargetException(

@@ -1,6 +1,7 @@
 package dev.annals.edges.delivery;
 
 import dev.annals.derived.log.Checkpoints;
+import dev.annals.kernel.database.Database;
 import io.quarkus.runtime.ShutdownEvent;
 import io.vertx.core.Vertx;
 import io.vertx.core.WorkerExecutor;
@@ -16,7 +17,6 @@ class SinkFactory {
     private static final int IDLE_SECONDS = 30;
 
     private final Targets targets;
-    private final Targets publicTargets;
     private final SinkSecrets secrets;
     private final OwnIdentity identity;
     private final DeliveryConfig config;
@@ -24,8 +24,6 @@ class SinkFactory {
     private final Vertx vertx;
     private final SinkLoops loops;
     private final HttpClient client;
-    private final HttpExchange http;
-    private final HttpExchange publicHttp;
     private final WorkerExecutor syslogWorkers;
 
     SinkFactory(
@@ -37,7 +35,6 @@ class SinkFactory {
             Vertx vertx,
             SinkLoops loops) {
         this.targets = targets;
-        this.publicTargets = targets.onlyPublic();
         this.secrets = secrets;
         this.identity = identity;
         this.config = config;
@@ -51,8 +48,6 @@ class SinkFactory {
                         .setMaxWaitQueueSize(config.concurrent())
                         .setKeepAliveTimeout(IDLE_SECONDS)
                         .setConnectTimeout((int) config.timeout().toMillis()));
-        this.http = new HttpExchange(targets, client, config.timeout());
-        this.publicHttp = new HttpExchange(publicTargets, client, config.timeout());
         this.syslogWorkers = vertx.createSharedWorkerExecutor("syslog-sink", config.concurrent());
     }
 
@@ -64,17 +59,18 @@ class SinkFactory {
     /**
      * The sink connects when it is used.
      *
+     * @param database with the stream's row
      * @throws SinkSecrets.UnreadableSecretException if its secret cannot be decrypted
      * @throws Targets.RefusedTargetException if it may not have the service's own identity
      */
-    Sink open(NamedStream stream) {
+    Sink open(Database database, NamedStream stream) {
         boolean isOwn = stream.sinkType().usesOwnIdentity(stream.url(), stream.secret() != null);
         if (isOwn) {
-            identity.require(stream.url(), stream.allProjects(), stream.onlyPublic());
+            identity.require(database, stream.url(), stream.allProjects(), stream.onlyPublic());
         }
         String secret = stream.secret() == null ? "" : secrets.decrypt(stream.ownerId(), stream.id(), stream.secret());
-        Targets allowed = stream.onlyPublic() ? publicTargets : targets;
-        HttpExchange exchange = stream.onlyPublic() ? publicHttp : http;
+        Targets allowed = stream.onlyPublic() ? targets.onlyPublic() : targets.of(database);
+        HttpExchange exchange = new HttpExchange(allowed, client, config.timeout());
         return switch (stream.sinkType()) {
             case WEBHOOK -> new WebhookSink(stream, secret, exchange);
             case POSTGRESQL -> new PostgresSink(stream, secret, allowed, identity, loops.vertx(), config.timeout());

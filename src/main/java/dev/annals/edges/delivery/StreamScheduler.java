@@ -1,5 +1,6 @@
 package dev.annals.edges.delivery;
 
+import dev.annals.access.places.Places;
 import dev.annals.core.feed.FeedPage;
 import dev.annals.core.feed.FeedQuery;
 import dev.annals.core.feed.FeedQuery.Order;
@@ -59,6 +60,9 @@ final class StreamScheduler {
     private static final Duration READ_WAIT = Duration.ofSeconds(30);
     private static final List<String> STATES = List.of("active", "failing", "paused", "stopped");
     private static final int LOOKS = 60;
+    /** Until this instance has read where a project is that has just moved here. */
+    private static final Duration ELSEWHERE = Duration.ofSeconds(2);
+
     /** A stream stops after this many instances died while they delivered it, with no record delivered in between. */
     private static final int MOST_DEATHS = 3;
 
@@ -71,6 +75,8 @@ final class StreamScheduler {
 
     private final UUID instance = UUID.randomUUID();
     private final Map<Feed, StreamTurn> running = new ConcurrentHashMap<>();
+    private final Database database;
+    private final Places places;
     private final Pool pool;
     private final Pool polls;
     private final FeedReader reader;
@@ -93,6 +99,7 @@ final class StreamScheduler {
 
     StreamScheduler(
             Database database,
+            Places places,
             FeedReader reader,
             MemoryBudget memory,
             SinkFactory sinks,
@@ -101,9 +108,11 @@ final class StreamScheduler {
             DeliveryConfig config,
             StreamEncodings encodings,
             MeterRegistry metrics) {
+        this.database = database;
+        this.places = places;
         this.pool = database.reads();
         this.polls = database.polls();
-        this.reader = reader;
+        this.reader = reader.in(database);
         this.memory = memory;
         this.sinks = sinks;
         this.streams = streams;
@@ -235,16 +244,25 @@ final class StreamScheduler {
             NamedStream stream = NamedStream.of(row);
             int ofProject = ofProjects().getOrDefault(stream.ownerId(), 0);
             StreamTurn delivery = new StreamTurn(this, pool, stream, asked, vertx, config);
-            if (looks.stopped()
+            if (!isHere(stream)) {
+                afterwards(delivery.defer(ELSEWHERE));
+            } else if (looks.stopped()
                     || ofProject >= concurrentPerProject()
                     || running.putIfAbsent(Feed.of(stream), delivery) != null) {
-                delivery.release()
-                        .subscribe()
-                        .with(done -> {}, failure -> LOG.debug("A lease ends by itself", failure));
+                afterwards(delivery.release());
             } else {
                 delivery.start();
             }
         }
+    }
+
+    private static void afterwards(Uni<Void> last) {
+        last.subscribe().with(done -> {}, failure -> LOG.debug("A lease ends by itself", failure));
+    }
+
+    /** Rows of a member may name projects, or be owned by projects, that home says are in another database. */
+    private boolean isHere(NamedStream stream) {
+        return places.of(stream.projectId()) == database && places.of(stream.ownerId()) == database;
     }
 
     void ended(NamedStream stream) {
@@ -271,7 +289,7 @@ final class StreamScheduler {
 
     /** As {@link SinkFactory#open}. */
     Sink open(NamedStream stream) {
-        return sinks.open(stream);
+        return sinks.open(database, stream);
     }
 
     /** Moves from a sink's event loop back to one of the service. */

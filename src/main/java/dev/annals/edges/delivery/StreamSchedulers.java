@@ -43,7 +43,7 @@ class StreamSchedulers {
         this.databases = new PerDatabase<>(
                 databases,
                 database -> new StreamScheduler(
-                        database, reader, memory, sinks, streams, vertx, config, encodings, metrics));
+                        database, places, reader, memory, sinks, streams, vertx, config, encodings, metrics));
     }
 
     void start(@Observes StartupEvent event) {

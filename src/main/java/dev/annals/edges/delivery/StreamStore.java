@@ -139,7 +139,7 @@ class StreamStore {
      */
     Uni<Defined> set(Caller caller, String name, StreamRequest asked, Actor actor) {
         UUID projectId = caller.projectId();
-        return reachable(asked, caller.isLink() ? targets.onlyPublic() : targets)
+        return reachable(asked, caller.isLink() ? targets.onlyPublic() : targets.of(places.of(projectId)))
                 .chain(() -> Uni.createFrom()
                         .deferred(() -> find(projectId, name, 1)
                                 .chain(found ->
@@ -200,7 +200,7 @@ class StreamStore {
     private void requireIdentity(Caller caller, StreamRequest asked, boolean hasSecret) {
         if (asked.sinkType().usesOwnIdentity(asked.url(), hasSecret)) {
             try {
-                identity.require(asked.url(), asked.allProjects(), caller.isLink());
+                identity.require(places.of(caller.projectId()), asked.url(), asked.allProjects(), caller.isLink());
             } catch (Targets.RefusedTargetException e) {
                 boolean isSecretMissing = !asked.sinkType().usesOwnIdentity(asked.url(), true);
                 throw invalid(isSecretMissing ? "/sink/secret" : "/sink/url", String.valueOf(e.getMessage()));

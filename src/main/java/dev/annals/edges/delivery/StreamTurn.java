@@ -261,7 +261,8 @@ final class StreamTurn {
         });
     }
 
-    private Uni<Void> defer(Duration wait) {
+    /** Returns the lease. Nothing is delivered before the time is over. */
+    Uni<Void> defer(Duration wait) {
         return lease(DEFER_STREAM)
                 .bind("pause_millis", Math.max(1, wait.toMillis()))
                 .execute(pool)

@@ -1,6 +1,8 @@
 package dev.annals.edges.delivery;
 
 import dev.annals.access.caller.AddressRange;
+import dev.annals.kernel.database.Database;
+import dev.annals.kernel.database.NamedDatabase;
 import io.netty.util.NetUtil;
 import io.smallrye.mutiny.Uni;
 import io.vertx.core.Vertx;
@@ -52,6 +54,9 @@ class Targets {
     private final List<String> names = new ArrayList<>();
     private final boolean anyPublic;
     private final boolean onlyPublic;
+    /** Ends the refusal. */
+    private final String hint;
+
     private final Resolver resolver;
     private final Vertx vertx;
 
@@ -77,6 +82,7 @@ class Targets {
 
     Targets(List<String> allowed, Resolver resolver, Vertx vertx) {
         this.onlyPublic = false;
+        this.hint = "";
         this.resolver = resolver;
         this.vertx = vertx;
         this.anyPublic = allowed.isEmpty() || allowed.contains("*");
@@ -90,8 +96,9 @@ class Targets {
         return new Targets(List.of("0.0.0.0/0", "::/0"), InetAddress::getAllByName, vertx);
     }
 
-    private Targets(Targets targets) {
+    private Targets(Targets targets, String hint) {
         this.onlyPublic = true;
+        this.hint = hint;
         this.resolver = targets.resolver;
         this.vertx = targets.vertx;
         this.anyPublic = targets.anyPublic;
@@ -101,7 +108,17 @@ class Targets {
 
     /** Without the private addresses that the settings name for the operator's own streams. */
     Targets onlyPublic() {
-        return new Targets(this);
+        return new Targets(this, "");
+    }
+
+    /** What streams of a database's rows may reach, which its owner may have written. */
+    Targets of(Database database) {
+        return database.trusted() ? this : new Targets(this, " " + untrusted(database));
+    }
+
+    static String untrusted(Database database) {
+        return "Streams in the database " + database + " reach public addresses alone, without the service's own"
+                + " identity, unless its operator sets " + NamedDatabase.variables(database.name()) + "TRUSTED.";
     }
 
     /**
@@ -142,9 +159,9 @@ class Targets {
         }
     }
 
-    private static RefusedTargetException refused(String host) {
+    private RefusedTargetException refused(String host) {
         return new RefusedTargetException("No sink may be at " + host
-                + ": its addresses are private, special, or not among ANNALS_STREAMS_ALLOWED_HOSTS.");
+                + ": its addresses are private, special, or not among ANNALS_STREAMS_ALLOWED_HOSTS." + hint);
     }
 
     private boolean isAllowed(String host, InetAddress address) {

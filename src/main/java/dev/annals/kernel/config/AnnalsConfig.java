@@ -52,7 +52,7 @@ public interface AnnalsConfig {
     /**
      * The names of the service's databases, home first ([how](growing.md)).
      *
-     * <p>Home is the database of {@link #databaseUrl()}. Each other, such as {@code east}, has {@code ANNALS_DATABASES_EAST_URL}, {@code ANNALS_DATABASES_EAST_PASSWORD_FILE} and {@code ANNALS_DATABASES_EAST_READ_URL}, written like those of home. {@code ANNALS_DATABASES_EAST_PINNED=true} keeps its projects there, and others out. Without a URL, it is a PostgreSQL of the service's own, in the directory {@code east} of {@link #dataDir()}.
+     * <p>Home is the database of {@link #databaseUrl()}. Each other, such as {@code east}, has {@code ANNALS_DATABASES_EAST_URL}, {@code ANNALS_DATABASES_EAST_PASSWORD_FILE} and {@code ANNALS_DATABASES_EAST_READ_URL}, written like those of home. {@code ANNALS_DATABASES_EAST_PINNED=true} keeps its projects there, and others out. {@code ANNALS_DATABASES_EAST_TRUSTED=true} lets its [streams](streaming.md#projects-in-members) reach private addresses and use the service's own identity. Without a URL, it is a PostgreSQL of the service's own, in the directory {@code east} of {@link #dataDir()}.
      */
     @WithDefault("main")
     List<String> databases();

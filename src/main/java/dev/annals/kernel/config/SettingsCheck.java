@@ -28,7 +28,7 @@ public final class SettingsCheck {
 
     /** Of each database that a setting names. */
     private static final Pattern OF_DATABASES =
-            Pattern.compile("ANNALS_DATABASES_[A-Z0-9_]+_(URL|PASSWORD_FILE|PINNED)");
+            Pattern.compile("ANNALS_DATABASES_[A-Z0-9_]+_(URL|PASSWORD_FILE|PINNED|TRUSTED)");
 
     private static final int MOST_NAMED = 20;
 

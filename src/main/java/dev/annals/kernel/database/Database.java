@@ -21,6 +21,7 @@ public final class Database {
     private final String prefix;
 
     private final boolean pinned;
+    private final boolean trusted;
     private final Commits commits;
 
     Database(
@@ -30,7 +31,8 @@ public final class Database {
             Pool polls,
             Supplier<DatabasePools> pools,
             boolean home,
-            boolean pinned) {
+            boolean pinned,
+            boolean trusted) {
         this.name = name;
         this.pool = pool;
         this.reads = reads;
@@ -38,6 +40,7 @@ public final class Database {
         this.pools = pools;
         this.prefix = home ? "" : name + "-";
         this.pinned = pinned;
+        this.trusted = trusted;
         this.commits = new Commits(polls);
     }
 
@@ -49,6 +52,11 @@ public final class Database {
     /** If so, projects are created here by name alone, and none moves here or leaves. */
     public boolean pinned() {
         return pinned;
+    }
+
+    /** If not, its owner may be an application's team: its streams reach public addresses alone, without an identity of the service. */
+    public boolean trusted() {
+        return trusted;
     }
 
     /** For writes. */

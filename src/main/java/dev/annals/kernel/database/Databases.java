@@ -38,7 +38,7 @@ public class Databases {
     Databases(Pool pool, Pool reads, Pool polls, ServicePool pools, AnnalsConfig annals, List<NamedDatabase> named) {
         this.limits = annals.database();
         this.home = pools::home;
-        all.add(new Database(named.get(0).name(), pool, reads, polls, home, true, false));
+        all.add(new Database(named.get(0).name(), pool, reads, polls, home, true, false, true));
         named.stream().skip(1).forEach(member -> all.add(member(member)));
     }
 
@@ -48,7 +48,7 @@ public class Databases {
                 .orElseGet(() -> unknown.computeIfAbsent(name, absent -> {
                     DatabasePools pools = home.get()
                             .closed("Projects are in the database " + name + ", which ANNALS_DATABASES does not name.");
-                    return member(name, pools, false);
+                    return member(name, pools, false, false);
                 }));
     }
 
@@ -58,10 +58,10 @@ public class Databases {
                         NamedDatabase.variables(named.name()) + "URL does not name the database " + named.name()));
         DatabasePools pools = home.get().of(url, named.standbys());
         pools.close("The database " + named.name() + " has not been reached since the start of this instance.");
-        return member(named.name(), pools, named.pinned());
+        return member(named.name(), pools, named.pinned(), named.trusted());
     }
 
-    private Database member(String name, DatabasePools pools, boolean pinned) {
+    private Database member(String name, DatabasePools pools, boolean pinned, boolean trusted) {
         memberPools.add(pools);
         return new Database(
                 name,
@@ -70,7 +70,8 @@ public class Databases {
                 pools.open(name + "-polls", 1, limits.lockTimeout()),
                 () -> pools,
                 false,
-                pinned);
+                pinned,
+                trusted);
     }
 
     @PreDestroy

@@ -16,8 +16,10 @@ import org.eclipse.microprofile.config.Config;
  * @param url empty for one of the service's own
  * @param standbys of which feeds are read
  * @param pinned whether no project moves here or leaves
+ * @param trusted whether its streams reach what those of home reach
  */
-public record NamedDatabase(String name, Optional<DatabaseUrl> url, Optional<DatabaseUrl> standbys, boolean pinned) {
+public record NamedDatabase(
+        String name, Optional<DatabaseUrl> url, Optional<DatabaseUrl> standbys, boolean pinned, boolean trusted) {
 
     /** More than the connections of a machine suffice for. */
     private static final int MOST = 128;
@@ -41,7 +43,8 @@ public record NamedDatabase(String name, Optional<DatabaseUrl> url, Optional<Dat
                 DatabaseUrl.configured(config),
                 text(config, "annals.read-database-url")
                         .map(url -> DatabaseUrl.parseStandbys(url, "ANNALS_READ_DATABASE_URL")),
-                false));
+                false,
+                true));
         names.stream().skip(1).forEach(name -> all.add(member(config, name)));
         return all;
     }
@@ -89,18 +92,21 @@ public record NamedDatabase(String name, Optional<DatabaseUrl> url, Optional<Dat
                         setting -> text(config, setting).orElse(null), prefix + ".url", prefix + ".password-file"));
         Optional<DatabaseUrl> standbys =
                 text(config, prefix + ".read-url").map(text -> DatabaseUrl.parseStandbys(text, variables + "READ_URL"));
+        // The owner of one of the service's own is the service.
+        boolean isOwn = url.isEmpty();
         return new NamedDatabase(
                 name,
                 url.or(() -> text(config, OWN + name).map(DatabaseUrl::parse)),
                 standbys,
-                pinned(text(config, prefix + ".pinned").orElse("false"), variables));
+                is(text(config, prefix + ".pinned"), false, variables + "PINNED"),
+                is(text(config, prefix + ".trusted"), isOwn, variables + "TRUSTED"));
     }
 
-    private static boolean pinned(String text, String variables) {
-        return switch (text.strip()) {
+    private static boolean is(Optional<String> text, boolean otherwise, String variable) {
+        return switch (text.map(String::strip).orElse(String.valueOf(otherwise))) {
             case "true" -> true;
             case "false" -> false;
-            default -> throw new IllegalArgumentException(variables + "PINNED is neither true nor false.");
+            default -> throw new IllegalArgumentException(variable + " is neither true nor false.");
         };
     }
 

@@ -84,6 +84,7 @@ class ProjectsApartIT {
         settings.put("ANNALS_DATABASE_URL", home.database().withPassword());
         settings.put("ANNALS_DATABASES", "main,east");
         settings.put("ANNALS_DATABASES_EAST_URL", path.url(east.database()).withPassword());
+        settings.put("ANNALS_DATABASES_EAST_TRUSTED", "true");
         settings.put("ANNALS_ADMIN_TOKEN", ADMIN);
         settings.put("ANNALS_LOG_KEY", AuditLogFixture.LOG_KEY);
         settings.put("ANNALS_STREAMS_KEY", AuditLogFixture.STREAMS_KEY);

@@ -52,20 +52,20 @@ final class TestLogs {
 
     private TestLogs(Pool pool, TestProjector projector, Map<String, String> settings, Duration timeout) {
         LogConfig config = Settings.of(LogConfig.class, settings);
-        Places places = OnePlace.of(pool);
+        Databases databases = OneDatabase.of(pool);
+        Places places = OnePlace.of(databases);
         this.pool = pool;
         this.projector = projector;
         this.keys = new LogKeys(config, Settings.of(AnnalsConfig.class, Map.of()));
         TileCache tiles = new TileCache(new SimpleMeterRegistry());
         this.witnesses = new Witnesses(config, timeout, places, VERTX, new SimpleMeterRegistry());
-        Databases databases = OneDatabase.of(pool);
         Projectors projectors =
                 new Projectors(places, new PerDatabase<>(databases, one -> projector.projector()), projector.steps());
         CheckpointSigner signer =
                 new CheckpointSigner(places, projectors, keys, new SeenNotes(keys), witnesses, config);
         this.checkpoints = new Checkpoints(places, signer, keys, witnesses, config, tiles);
         this.home = databases.home();
-        this.rounds = new WitnessRounds(databases, VERTX, checkpoints, witnesses, keys, config);
+        this.rounds = new WitnessRounds(places, databases, VERTX, checkpoints, witnesses, keys, config);
     }
 
     private static Map<String, String> withKey(Map<String, String> settings, MasterKey key) {

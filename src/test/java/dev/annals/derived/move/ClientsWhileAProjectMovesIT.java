@@ -69,6 +69,7 @@ class ClientsWhileAProjectMovesIT {
         settings.put("ANNALS_DATABASES", "main,east");
         settings.put(
                 "ANNALS_DATABASES_EAST_URL", databases.of("east").database().withPassword());
+        settings.put("ANNALS_DATABASES_EAST_TRUSTED", "true");
         settings.put("ANNALS_ADMIN_TOKEN", ADMIN);
         settings.put("ANNALS_LOG_KEY", AuditLogFixture.LOG_KEY);
         settings.put("ANNALS_STREAMS_KEY", AuditLogFixture.STREAMS_KEY);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.annals.BesideTheService;
 import io.smallrye.config.EnvConfigSource;
 import io.smallrye.config.SmallRyeConfigBuilder;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -30,6 +31,7 @@ class NamedDatabaseTest {
     void eachMemberHasVariablesOfItsOwn() {
         List<NamedDatabase> all = all(Map.of(
                 "ANNALS_DATABASES", "main,far-east",
+                "ANNALS_DATABASES_FAR_EAST_TRUSTED", "true",
                 "ANNALS_DATABASE_URL", HOME,
                 "ANNALS_READ_DATABASE_URL", "postgresql://annals@replica/annals",
                 "ANNALS_DATABASES_FAR_EAST_URL", EAST,
@@ -42,6 +44,21 @@ class NamedDatabaseTest {
         assertThat(all.get(0).standbys()).map(DatabaseUrl::host).contains("replica");
         assertThat(all.get(1).url()).contains(DatabaseUrl.parse(EAST));
         assertThat(all.get(1).standbys()).map(DatabaseUrl::target).contains(DatabaseUrl.Target.PREFER_STANDBY);
+    }
+
+    @Test
+    void onlyHomeAndDatabasesOfTheServiceItselfAreTrustedByThemselves() {
+        assertThat(all(Map.of("ANNALS_DATABASES", "main,own", "ANNALS_DATABASES_EAST_URL", EAST)))
+                .extracting(NamedDatabase::trusted)
+                .containsExactly(true, true);
+        Map<String, String> apart =
+                Map.of("ANNALS_DATABASES", "main,east", "ANNALS_DATABASE_URL", HOME, "ANNALS_DATABASES_EAST_URL", EAST);
+        assertThat(all(apart)).extracting(NamedDatabase::trusted).containsExactly(true, false);
+        Map<String, String> trusted = new HashMap<>(apart);
+        trusted.put("ANNALS_DATABASES_EAST_TRUSTED", "true");
+        assertThat(all(trusted)).extracting(NamedDatabase::trusted).containsExactly(true, true);
+        trusted.put("ANNALS_DATABASES_EAST_TRUSTED", "yes");
+        assertThatThrownBy(() -> all(trusted)).hasMessage("ANNALS_DATABASES_EAST_TRUSTED is neither true nor false.");
     }
 
     @Test

@@ -25,6 +25,6 @@ public final class OneDatabase {
                 pool,
                 pools,
                 Settings.of(AnnalsConfig.class, Map.of()),
-                List.of(new NamedDatabase(Databases.HOME, Optional.empty(), Optional.empty(), false)));
+                List.of(new NamedDatabase(Databases.HOME, Optional.empty(), Optional.empty(), false, true)));
     }
 }

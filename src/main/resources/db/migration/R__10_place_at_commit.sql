@@ -290,23 +290,27 @@ as $$
 begin
   raise sqlstate 'AN307' using
     message = format('project %s waits until this database, which was restored or promoted, is compared with the others', project.id),
-    detail = jsonb_build_object('project_id', project.id, 'database', null, 'placement', 'sealed')::text,
-    hint = 'Send the transaction again in a moment. An instance of the service compares, or annals reconcile.';
+    detail = jsonb_build_object('project_id', project.id, 'database', null, 'placement', 'unadmitted')::text,
+    hint = 'Send the transaction again in a moment. An instance of the service compares, or annals reconcile. If that lasts, the log of the service names the cause.';
 end $$;
 
 create or replace function annals.refuse_elsewhere(project annals.project) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
+declare
+  placement text := case when project.placement = 'sealed' and not project.is_moving then 'suspended' else project.placement end;
 begin
   raise sqlstate 'AN307' using
-    message = case project.placement
+    message = case placement
       when 'gone' then format('project %s is in the database %s', project.id, project.moved_to)
+      when 'suspended' then format('project %s is suspended: databases of the service contradict each other', project.id)
       when 'sealed' then format('project %s is moving to the database %s', project.id, project.moved_to)
       when 'arriving' then format('project %s is moving here from the database %s', project.id, project.moved_to)
       else format('this database does not have project %s', project.id) end,
     detail = jsonb_build_object(
-      'project_id', project.id, 'database', project.moved_to, 'placement', project.placement)::text,
-    hint = case project.placement
+      'project_id', project.id, 'database', project.moved_to, 'placement', placement)::text,
+    hint = case placement
+      when 'suspended' then 'annals reconcile decides, or says what an operator has to decide.'
       when 'gone' then 'Connect to that database and send the transaction again.'
       else 'Send the transaction again in a moment. annals.where_is() says where the project is.' end;
 end $$;

@@ -115,6 +115,8 @@ begin
       last_value bigint not null
     ) with (fillfactor = 10);
     create index on %1$s (group_key);
+    -- Otherwise a publication of all tables refuses updates.
+    alter table %1$s replica identity full;
     create table %2$s (
       group_key text collate "C" primary key
     );

@@ -129,10 +129,13 @@ create table annals.database_end (
 
 -- The incarnation of this database that was compared with the other databases of the service. No row: the service has no other.
 create table annals.admission (
+  -- One row at most. A table without a primary key refuses updates once a publication has all tables.
+  one          boolean      not null default true,
   incarnation  text         not null,
-  admitted_at  timestamptz  not null default clock_timestamp()
+  admitted_at  timestamptz  not null default clock_timestamp(),
+  constraint admission_pkey primary key (one),
+  constraint admission_one check (one)
 );
-create unique index admission_one_key on annals.admission ((true));
 
 -- The id of an identity: the first 122 bits of a SHA-256, as a UUIDv8. No token has such an id, so a column that names a token may
 -- name an identity.

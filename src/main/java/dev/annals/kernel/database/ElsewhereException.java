@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -22,16 +23,18 @@ public final class ElsewhereException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;
 
+    private static final Set<String> MOVING = Set.of("arriving", "sealed", "suspended", "unadmitted");
     private static final JsonFactory JSON = new JsonFactory();
 
     private final String projectId;
     private final @Nullable String database;
-    private final boolean moving;
+    private final String placement;
 
     /**
      * As the database that was asked has noted it.
      *
-     * @param placement as in {@code annals.project}; null if the database never had the project
+     * @param placement as in {@code annals.project}, or as {@code annals.refuse_elsewhere()} names it; null if the database never had the
+     *     project
      * @param database null if the database that was asked does not know
      */
     public ElsewhereException(String projectId, @Nullable String placement, @Nullable String database) {
@@ -43,7 +46,7 @@ public final class ElsewhereException extends RuntimeException {
                 false);
         this.projectId = projectId;
         this.database = database;
-        this.moving = "arriving".equals(placement) || "sealed".equals(placement);
+        this.placement = placement == null ? "unknown" : placement;
     }
 
     public ElsewhereException(UUID projectId, @Nullable String placement, @Nullable String database) {
@@ -94,11 +97,25 @@ public final class ElsewhereException extends RuntimeException {
 
     /** For a project that one database has left and the other does not accept yet. */
     public ElsewhereException whileMoving() {
-        return moving ? this : new ElsewhereException(projectId, "sealed", database);
+        return isMoving() ? this : new ElsewhereException(projectId, "sealed", database);
     }
 
-    /** Whether the project is about to be open again, here or there. */
+    /** Whether the project is to be open again, here or there. */
     public boolean isMoving() {
-        return moving;
+        return MOVING.contains(placement);
+    }
+
+    /** For people: why the project accepts nothing now, if {@link #isMoving}. */
+    public String cause() {
+        return switch (placement) {
+            case "suspended" ->
+                "The databases of the service contradict each other about the project " + projectId
+                        + ". Its operator runs annals reconcile.";
+            case "unadmitted" ->
+                "The database of the project " + projectId + " was restored or promoted, and accepts records once it is"
+                        + " compared with the others: send the request again. If that lasts, the log of the service names"
+                        + " the cause.";
+            default -> "The project " + projectId + " is moving to another database: send the request again.";
+        };
     }
 }

@@ -166,9 +166,7 @@ public final class ProblemMapper {
 
     private static Problem of(ElsewhereException e) {
         Problem problem = e.isMoving()
-                ? Problem.of(
-                        ProblemType.PROJECT_MOVING,
-                        "The project " + e.projectId() + " is moving to another database: send the request again.")
+                ? Problem.of(ProblemType.PROJECT_MOVING, e.cause())
                 : Problem.of(
                         ProblemType.PROJECT_ELSEWHERE,
                         "The project " + e.projectId() + " is in another database, which this instance does not use:"

@@ -131,6 +131,17 @@ class CommitOrderAttackTest {
     }
 
     @Test
+    void aPublicationOfAllTablesKeepsNoRowFromItsNumber() throws SQLException {
+        sql.run("create publication everything for tables in schema " + schema);
+        try {
+            sql.run("insert into " + table + " (customer) values ('a'), ('b')");
+            assertGapless();
+        } finally {
+            sql.run("drop publication everything");
+        }
+    }
+
+    @Test
     void noAdvisoryLockIsTakenThatAStrangerCouldHold() throws SQLException {
         try (Connection writer = sql.connectAsWriter()) {
             insert(writer, "a");

@@ -112,6 +112,8 @@ begin
     raise unique_violation using message = format('this database is known as %s, and cannot be %s', known.name, name);
   elsif known.id is not null and not here then
     raise unique_violation using message = format('the name %s is that of another database', name);
+  elsif not here and exists (select from annals.project as p where p.id = id) then
+    raise unique_violation using message = format('the database %s has the id of a project of this one, %s', name, id);
   elsif known.id is not null or here and (
       exists (select from annals.access_token) or exists (select from annals.database)) then
     raise unique_violation using message = format('the database %s is the home of a service', name);

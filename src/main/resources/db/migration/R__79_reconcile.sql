@@ -44,47 +44,77 @@ as $$
   set incarnation = $2, head = $3, mark = $4, log_size = $5, log_root = $6, noted_at = clock_timestamp()
 $$;
 
+-- What other databases say that contradicts this one.
+--
+-- claims  [{project_id, database, epoch, decided, proven}]: the project is, or was, in the database in this epoch. decided: in this epoch
+--         no other has it. proven: home says it, or has begun this move
+create or replace function annals.counter_claims(own text, claims jsonb)
+  returns table (project_id uuid, database text, epoch bigint, decided boolean, proven boolean)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+  select c.* from jsonb_to_recordset(claims) as c (project_id uuid, database text, epoch bigint, decided boolean, proven boolean)
+  join annals.project as p on p.id = c.project_id
+  where p.placement = 'here' and p.name <> 'annals'
+    and (c.epoch > p.placement_epoch or c.epoch = p.placement_epoch and c.decided and c.database <> own)
+$$;
+
+-- The mark of a place, null if the feed has none there or it has expired.
+create or replace function annals.mark_at(project_id uuid, sequence_id bigint) returns integer
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+  select s.mark from (
+    select * from annals.feed_segment as s where s.project_id = $1 and s.first_sequence_id <= $2
+    order by s.first_sequence_id desc limit 1) as s
+  where s.last_sequence_id >= $2
+$$;
+
 -- Compares the projects that are here with what other databases say, suspends those that contradict, and admits this incarnation.
 -- Returns the suspended ones. Read the others before: a project that moved meanwhile contradicts nothing.
 --
--- own       the name of this database
--- claims    [{project_id, database, epoch, decided}]: the database has, or had, the project in this epoch. decided: in this epoch no
---           other has it
+-- A claim that is not proven counts only if the member has the last place of the copy here: its owner may write any row.
+--
+-- claims    as of counter_claims()
+-- marks     [{project_id, database, mark}]: what such members have at the last place of the copy here
 -- set_back  whether this database lacks what another has noted of it
-create or replace function annals.admit(own text, claims jsonb, set_back boolean) returns uuid[]
+create or replace function annals.admit(own text, claims jsonb, marks jsonb, set_back boolean) returns uuid[]
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
   suspended  uuid[] := '{}';
-  before     text := (select a.incarnation from annals.admission as a);
+  before     annals.admission := (select a from annals.admission as a);
   claim      record;
   old_row    annals.project;
   new_row    annals.project;
 begin
   for claim in
-    select p.id, c.database, c.epoch, c.decided
-    from jsonb_to_recordset(claims) as c (project_id uuid, database text, epoch bigint, decided boolean)
-    join annals.project as p on p.id = c.project_id
-    where p.placement = 'here' and p.name <> 'annals' and c.epoch >= p.placement_epoch
-    order by p.id, c.epoch desc, c.decided desc
+    select c.project_id, c.database, c.epoch, c.decided
+    from annals.counter_claims(own, claims) as c
+    where c.proven or exists (
+      select from jsonb_to_recordset(marks) as m (project_id uuid, database text, mark integer)
+      where m.project_id = c.project_id and m.database = c.database
+        and m.mark = annals.mark_at(c.project_id, (select e.head from annals.feed_end(c.project_id) as e)))
+    order by c.project_id, c.epoch desc, c.decided desc
   loop
-    select * into old_row from annals.project as p where p.id = claim.id for update;
+    select * into old_row from annals.project as p where p.id = claim.project_id for update;
     if old_row.placement = 'here' and (
         claim.epoch > old_row.placement_epoch
         or claim.epoch = old_row.placement_epoch and claim.decided and claim.database <> own) then
-      perform annals.rename_native_sequences(claim.id, '', '_sealed');
+      perform annals.rename_native_sequences(claim.project_id, '', '_sealed');
       update annals.project as p set placement = 'sealed', is_moving = false, moved_to = claim.database
-      where p.id = claim.id returning * into new_row;
-      perform annals.record_change('annals.project.suspend', old_row, new_row, null, null, jsonb_build_object('claim', to_jsonb(claim) - 'id'));
-      suspended := suspended || claim.id;
+      where p.id = claim.project_id returning * into new_row;
+      perform annals.record_change('annals.project.suspend', old_row, new_row, null, null,
+        jsonb_build_object('claim', to_jsonb(claim) - 'project_id'));
+      suspended := suspended || claim.project_id;
     end if;
   end loop;
   insert into annals.admission (incarnation) values (annals.incarnation())
-  on conflict ((true)) do update set incarnation = excluded.incarnation, admitted_at = clock_timestamp();
-  if before <> annals.incarnation() or set_back then
+  on conflict on constraint admission_pkey do update set incarnation = excluded.incarnation, admitted_at = clock_timestamp();
+  -- A member may say at each look that it has noted what this database lacks.
+  if before.incarnation <> annals.incarnation() or cardinality(suspended) > 0
+      or set_back and before.admitted_at < clock_timestamp() - interval '1 minute' then
     perform annals.record_event('annals.database.return', 'database', annals.administration()::text, own, jsonb_build_object(
-      'incarnation', jsonb_build_object('before', before, 'after', annals.incarnation()), 'set_back', set_back,
+      'incarnation', jsonb_build_object('before', before.incarnation, 'after', annals.incarnation()), 'set_back', set_back,
       'suspended', cardinality(suspended)), null, null);
   end if;
   return suspended;

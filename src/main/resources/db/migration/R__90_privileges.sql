@@ -63,7 +63,8 @@ grant execute on function annals.recorder(uuid, text), annals.is_identity_id(uui
 grant select on annals.database, annals.database_end to annals_service;
 grant execute on function annals.add_database(uuid, text), annals.is_member(), annals.database_state(),
   annals.has_place(uuid, bigint, integer), annals.note_end(uuid, text, bigint, integer, bigint, bytea),
-  annals.admit(text, jsonb, boolean) to annals_service;
+  annals.counter_claims(text, jsonb), annals.mark_at(uuid, bigint),
+  annals.admit(text, jsonb, jsonb, boolean) to annals_service;
 
 grant execute on function annals.administration(), annals.create_project(text, uuid, uuid, inet, text),
   annals.database_of(annals.project),

@@ -23,6 +23,8 @@ final class Placements implements AutoCloseable {
     private static final Sql READ_PLACEMENTS = Sql.named("tools/ops/read_placements");
     private static final Sql READ_MOVES = Sql.named("tools/ops/read_moves");
     private static final Sql HAS_PLACE = Sql.named("derived/move/has_place");
+    private static final Sql READ_MARKS = Sql.named("access/places/read_marks");
+    private static final Sql READ_ENDS = Sql.named("access/places/read_ends");
     private static final Sql READ_NOTED_ENDS = Sql.named("tools/ops/read_noted_ends");
     private static final Sql IDENTIFY_DATABASE = Sql.named("kernel/database/identify_database");
 
@@ -82,6 +84,10 @@ final class Placements implements AutoCloseable {
 
         boolean open() {
             return !state.equals("done") && !state.equals("cancelled");
+        }
+
+        boolean cancelled() {
+            return state.startsWith("cancel");
         }
     }
 
@@ -236,6 +242,31 @@ final class Placements implements AutoCloseable {
                 of(database),
                 row -> known.add(row.getBoolean("known")));
         return known.get(0);
+    }
+
+    /** The mark of a place in a copy, which a member that never had the project cannot know; null if it has none there. */
+    @Nullable
+    Integer mark(Copy copy, UUID project, long sequenceId) throws SQLException {
+        List<Integer> found = new ArrayList<>();
+        each(
+                READ_MARKS.bind("projects", new UUID[] {project}).bind("heads", new Long[] {sequenceId}),
+                of(copy.database),
+                row -> {
+                    Integer[] marks = (Integer[]) row.getArray("marks").getArray();
+                    found.add(marks[0]);
+                });
+        return found.get(0);
+    }
+
+    /** The members that home knows, by name, with their ids. */
+    Map<String, UUID> members() throws SQLException {
+        Map<String, UUID> members = new LinkedHashMap<>();
+        each(READ_ENDS.binds(), of(home()), row -> {
+            if (connections.containsKey(row.getString("name"))) {
+                members.put(row.getString("name"), row.getObject("id", UUID.class));
+            }
+        });
+        return members;
     }
 
     /** The ends that each database has noted of the others. */

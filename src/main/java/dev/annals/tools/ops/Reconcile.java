@@ -16,7 +16,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -140,17 +142,22 @@ public final class Reconcile implements Callable<Integer> {
     /** Admits all databases, and lets home and its members note how far they have come. */
     private static void admit(Placements placements) throws SQLException {
         for (String name : placements.names()) {
-            number(ADMIT.bind("own", name).bind("claims", "[]").bind("set_back", false), placements.of(name));
+            number(
+                    ADMIT.bind("own", name)
+                            .bind("claims", "[]")
+                            .bind("marks", "[]")
+                            .bind("set_back", false),
+                    placements.of(name));
         }
-        for (String member : placements.names()) {
-            if (!member.equals(placements.home())) {
-                note(placements.of(member), placements.of(placements.home()));
-                note(placements.of(placements.home()), placements.of(member));
-            }
+        Connection home = placements.of(placements.home());
+        for (Map.Entry<String, UUID> member : placements.members().entrySet()) {
+            note(placements.of(member.getKey()), member.getValue(), home);
+            note(home, null, placements.of(member.getKey()));
         }
     }
 
-    private static void note(Connection noted, Connection in) throws SQLException {
+    /** @param id as home knows it, for the member may say another one; null for home */
+    private static void note(Connection noted, @Nullable UUID id, Connection in) throws SQLException {
         try (PreparedStatement look = LOOK_AT_DATABASE
                         .bind("heads", new Long[0])
                         .bind("marks", new Integer[0])
@@ -158,7 +165,7 @@ public final class Reconcile implements Callable<Integer> {
                 ResultSet row = look.executeQuery()) {
             row.next();
             number(
-                    NOTE_END.bind("id", row.getObject("id"))
+                    NOTE_END.bind("id", id == null ? row.getObject("id") : id)
                             .bind("incarnation", row.getString("incarnation"))
                             .bind("head", row.getLong("head"))
                             .bind("mark", row.getInt("mark"))

@@ -8,7 +8,9 @@ import dev.annals.tools.ops.Placements.Project;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.LongStream;
@@ -20,6 +22,9 @@ import org.jspecify.annotations.Nullable;
  * the one that is open, then the one that was sealed, then one that has arrived entirely, then the one that was left. Home notes each
  * move's epoch, so that of a copy that it left earlier is unknown: it is the last choice. A copy that is opened again has a greater epoch
  * than all that are known, so that no mover and no map of before can change it.
+ *
+ * <p>A member's owner may write any row. Its copy counts only if home names it, has begun that move, or does not know the project; if the
+ * copy that home names was left for it; or if it has the last place of that copy.
  */
 final class Reconciliation {
 
@@ -46,13 +51,18 @@ final class Reconciliation {
     }
 
     private final Placements placements;
+    /** With the copies that count. */
     private final Project project;
+    /** With all copies. */
+    private final Project all;
+
     private final List<Change> changes = new ArrayList<>();
     private final List<String> notes = new ArrayList<>();
 
-    private Reconciliation(Placements placements, Project project) {
+    private Reconciliation(Placements placements, Project all) throws SQLException {
         this.placements = placements;
-        this.project = project;
+        this.all = all;
+        this.project = believed();
     }
 
     /** Changes nothing. Changes of the plan fail if the project has changed since it was read. */
@@ -78,17 +88,58 @@ final class Reconciliation {
             change(placements.home(), "end its move to " + open.target(), ABANDON_MOVE.bind("id", open.id()));
         }
         long epoch = place(winner);
-        for (Copy other : project.copies().values()) {
+        for (Copy other : all.copies().values()) {
             if (!other.equals(winner)) {
                 release(other, winner, epoch);
             }
         }
-        if (!project.copies().containsKey(placements.home())) {
+        if (!all.copies().containsKey(placements.home())) {
             change(
                     placements.home(),
                     "add it, in " + winner.database(),
                     ADOPT_PROJECT.bind("project", winner.row()).bind("database", winner.database()));
         }
+    }
+
+    private Project believed() throws SQLException {
+        Copy home = all.copies().get(placements.home());
+        if (home == null) {
+            return all;
+        }
+        Copy named = home.active() ? home : all.copies().get(String.valueOf(home.movedTo()));
+        Map<String, Copy> believed = new LinkedHashMap<>();
+        for (Copy copy : all.copies().values()) {
+            if (copy.equals(home)
+                    || copy.equals(named)
+                    || isOfMove(copy)
+                    || isLeftTo(named, copy)
+                    || continues(named, copy)) {
+                believed.put(copy.database(), copy);
+            }
+        }
+        return new Project(all.id(), all.name(), believed, all.moves());
+    }
+
+    private boolean isOfMove(Copy copy) {
+        return all.moves().stream()
+                .anyMatch(move -> move.source().equals(copy.database())
+                        ? copy.epoch() <= move.epoch()
+                        : move.target().equals(copy.database()) && copy.epoch() == move.epoch() && !move.cancelled());
+    }
+
+    /** By a move that home has lost. */
+    private static boolean isLeftTo(@Nullable Copy named, Copy copy) {
+        return named != null
+                && named.is("gone")
+                && copy.database().equals(named.movedTo())
+                && copy.epoch() == named.epoch();
+    }
+
+    private boolean continues(@Nullable Copy named, Copy copy) throws SQLException {
+        return named != null
+                && named.active()
+                && named.head() > 0
+                && Objects.equals(placements.mark(copy, all.id(), named.head()), named.mark());
     }
 
     private void change(String database, String sentence, Binds statement) {
@@ -129,6 +180,7 @@ final class Reconciliation {
                 .max(Comparator.comparing(this::hasKnownEpoch)
                         .thenComparingLong(Copy::epoch)
                         .thenComparingInt(this::rank)
+                        .thenComparing(this::isTarget)
                         .thenComparing(copy -> !copy.moving())
                         .thenComparingLong(Copy::head));
     }
@@ -150,6 +202,11 @@ final class Reconciliation {
     private boolean isSource(Copy left) {
         Move move = project.decided();
         return move != null && move.source().equals(left.database()) && move.epoch() == left.epoch();
+    }
+
+    private boolean isTarget(Copy copy) {
+        Move move = project.decided();
+        return move != null && move.target().equals(copy.database()) && move.epoch() == copy.epoch();
     }
 
     private boolean hasArrived(Copy copy) {

@@ -7,9 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.annals.BesideTheService;
 import dev.annals.SqlFixture;
+import dev.annals.access.places.Claims;
 import dev.annals.derived.move.MovedDatabases;
 import dev.annals.derived.move.MovedDatabases.KilledException;
 import dev.annals.derived.move.ProjectMove.Step;
+import dev.annals.kernel.database.Binds;
 import dev.annals.kernel.database.DatabaseUrl;
 import dev.annals.kernel.database.Sql;
 import dev.annals.tools.command.Progress;
@@ -47,6 +49,7 @@ class ReconcileTest {
 
     private static final List<String> NAMES = List.of(HOME, "east", "west");
     private static final Sql READ_CLAIMS = Sql.named("access/places/read_claims");
+    private static final Sql FIND_UNPROVEN_CLAIMS = Sql.named("access/places/find_unproven_claims");
     private static final Sql ADMIT = Sql.named("access/places/admit");
 
     /** Databases with the schema, as only those of one service have it: each has a project annals of its own. */
@@ -154,25 +157,49 @@ class ReconcileTest {
 
     /** As an instance does it that notices the restore. */
     private void admit(String restored) throws SQLException {
-        List<String> claims = new ArrayList<>();
+        Map<String, String> ofHome = read(HOME, READ_CLAIMS.bind("own", HOME));
+        Claims claims = new Claims(ofHome.get("claims"), ofHome.get("moves"));
         for (String other : NAMES) {
-            if (other.equals(restored)) {
-                continue;
-            }
-            try (Connection connection = databases.of(other).database().connect();
-                    PreparedStatement select = READ_CLAIMS.bind("own", other).prepare(connection);
-                    ResultSet row = select.executeQuery()) {
-                row.next();
-                claims.add(row.getString("claims"));
+            if (!other.equals(restored) && !other.equals(HOME)) {
+                claims.add(other, read(other, READ_CLAIMS.bind("own", other)).get("claims"));
             }
         }
+        StringBuilder marks = new StringBuilder();
         try (Connection connection = databases.of(restored).database().connect();
-                PreparedStatement admit = ADMIT.bind("own", restored)
-                        .bind("claims", "[" + String.join(",", claims) + "]")
-                        .bind("set_back", false)
-                        .prepare(connection)) {
-            admit.execute();
+                PreparedStatement select = FIND_UNPROVEN_CLAIMS
+                        .bind("own", restored)
+                        .bind("claims", claims.toString())
+                        .prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            while (row.next()) {
+                String mark = databases
+                        .of(row.getString("database"))
+                        .text("select annals.mark_at('" + row.getString("project_id") + "', " + row.getLong("head")
+                                + ")");
+                marks.append(marks.isEmpty() ? "" : ",")
+                        .append("{\"project_id\": \"%s\", \"database\": \"%s\", \"mark\": %s}"
+                                .formatted(row.getString("project_id"), row.getString("database"), mark));
+            }
         }
+        read(
+                restored,
+                ADMIT.bind("own", restored)
+                        .bind("claims", claims.toString())
+                        .bind("marks", "[" + marks + "]")
+                        .bind("set_back", false));
+    }
+
+    private Map<String, String> read(String database, Binds statement) throws SQLException {
+        Map<String, String> columns = new HashMap<>();
+        try (Connection connection = databases.of(database).database().connect();
+                PreparedStatement select = statement.prepare(connection);
+                ResultSet row = select.executeQuery()) {
+            row.next();
+            for (int i = 1; i <= row.getMetaData().getColumnCount(); i++) {
+                columns.put(row.getMetaData().getColumnName(i), row.getString(i));
+            }
+        }
+        return columns;
     }
 
     private List<Place> places(String database) throws SQLException {
@@ -487,11 +514,81 @@ class ReconcileTest {
             }
         }
         for (String call : List.of(
-                "admit('east', '[]', true)",
+                "admit('east', '[]', '[]', true)",
+                "counter_claims('east', '[]')",
+                "mark_at(gen_random_uuid(), 1)",
                 "note_end(gen_random_uuid(), '', 1, 1, 1, '')",
                 "has_place(gen_random_uuid(), 1, 1)")) {
             assertThat(databases.of("east").as("annals_writer", "select annals." + call))
                     .isEqualTo("42501");
+        }
+    }
+
+    /** Of home's project, which is in east, and of one in home: east's and west's owners say that they have them. */
+    @Test
+    void whatAMembersOwnerSaysDecidesAboutNoProjectOfAnother() throws Exception {
+        UUID other = databases.home().insertProject();
+        databases.home().insertAsWriter(other, "'a', 'm' || n", 5);
+        for (UUID claimed : List.of(project, other)) {
+            for (String name : List.of("east", "west")) {
+                if (claimed.equals(other) || name.equals("west")) {
+                    databases.of(name).run("select annals.create_project('" + claimed + "', '" + claimed + "')");
+                    databases.of(name).insertAsWriter(claimed, "'forged', 'm' || n", 9);
+                    databases
+                            .of(name)
+                            .run(
+                                    "set local session_replication_role = replica",
+                                    "update annals.project set placement_epoch = 9223372036854775807 where id = '"
+                                            + claimed + "'");
+                }
+            }
+        }
+        for (String name : NAMES) {
+            admit(name);
+        }
+        assertThat(placement(HOME, other)).isEqualTo("here");
+        assertThat(placement("east", project)).isEqualTo("here");
+
+        String printed = reconcile();
+
+        assertThat(printed).contains("need a decision");
+        assertThat(placement(HOME, other)).isEqualTo("here");
+        assertThat(placement("east", project)).isEqualTo("here");
+        assertThat(placement("west", project)).isEqualTo("sealed");
+        assertThat(databases.home().text("select moved_to from annals.project where id = '" + project + "'"))
+                .isEqualTo("east");
+        databases.home().insertAsWriter(other, "'a', 'm' || n", 1);
+        write("east", 1);
+    }
+
+    private String placement(String database, UUID of) throws SQLException {
+        return databases.of(database).text("select placement from annals.project where id = '" + of + "'");
+    }
+
+    @Test
+    void whatOperatorsAddKeepsNoDatabaseFromBeingAdmitted() throws Exception {
+        SqlFixture east = databases.of("east");
+        east.run(
+                "update annals.admission set incarnation = 'the one before'",
+                "create publication everything for all tables",
+                "create table public.audit (row jsonb)",
+                "create function public.audits() returns trigger language plpgsql as"
+                        + " $$ begin insert into public.audit values (to_jsonb(new)); return null; end $$",
+                "create trigger audits after insert or update on annals.admission for each row execute function public.audits()",
+                "create function public.notes() returns event_trigger language plpgsql as $$ begin"
+                        + " insert into public.audit values (to_jsonb(tg_tag)); end $$",
+                "create event trigger notes on ddl_command_end execute function public.notes()");
+        try {
+            assertThat(accepting()).isEmpty();
+            admit("east");
+            assertThat(accepting()).containsExactly("east");
+            assertThat(east.texts("select c.relname from pg_class as c where relnamespace = 'annals'::regnamespace"
+                            + " and relkind = 'r' and not exists ("
+                            + "select from pg_index as i where i.indrelid = c.oid and i.indisprimary)"))
+                    .as("a publication of all tables refuses updates of these")
+                    .isEmpty();
+        } finally {
+            east.run("drop event trigger notes");
         }
     }
 

@@ -120,6 +120,12 @@ begin
   end if;
   insert into annals.database (id, name) values (id, name) returning * into made;
   perform annals.record_change('annals.database.add', null, made, null, null);
+  if not here then
+    -- The member's project annals is read, and followed by streams, as any other that is there.
+    perform annals.create_project(
+      case when exists (select from annals.project as p where p.name = 'annals-' || name) then id::text else 'annals-' || name end,
+      id, null, null, name);
+  end if;
 end $$;
 
 -- Refuses a token that has ended and an identity without a grant, even if the service still accepts it. A revocation waits until the
@@ -175,6 +181,13 @@ begin
 end $$;
 
 -- The same, but refuses the project annals, and waits for the transactions that append to the project.
+-- Whether home's project is the project annals of a member.
+create or replace function annals.is_administration_elsewhere(project_id uuid) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp
+as $$
+  select exists (select from annals.database as d where d.id = $1 and d.id <> annals.administration())
+$$;
+
 create or replace function annals.lock_unreserved_project(project_id uuid) returns annals.project
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -183,9 +196,10 @@ declare
 begin
   perform from annals.project where id = project_id for update;
   known := annals.lock_project(project_id);
-  if known.name = 'annals' then
+  if known.name = 'annals' or annals.is_administration_elsewhere(project_id) then
     raise check_violation using
-      message = 'the project annals can be neither renamed nor closed, and keeps its records: it holds the administration''s own feed',
+      message = format('the project %s can be neither renamed nor closed, stays, and keeps its records: it holds an administration''s own feed',
+        known.name),
       constraint = 'project_reserved', schema = 'annals', table = 'project';
   end if;
   return known;
@@ -327,7 +341,8 @@ begin
   perform annals.require_administrator(actor_token);
   select p.name into project from annals.project as p where p.id = project_id;
   if scopes && array['view', 'browse', 'export', 'deliver']
-    or (project = 'annals') is distinct from (scopes <@ array['audit', 'admin']) and project is not null then
+    or (project = 'annals') is distinct from (scopes <@ array['audit', 'admin']) and project is not null
+    or annals.is_administration_elsewhere(project_id) and not scopes <@ array['read'] then
     raise check_violation using
       message = format('a token of project %s cannot have the scopes %s', project_id, scopes),
       constraint = 'access_token_scopes', schema = 'annals', table = 'access_token';
@@ -618,7 +633,8 @@ declare
 begin
   perform annals.require_administrator(actor_token);
   select p.name into project from annals.project as p where p.id = project_id;
-  if (project = 'annals') is distinct from (scopes <@ array['audit', 'admin']) and project is not null then
+  if (project = 'annals') is distinct from (scopes <@ array['audit', 'admin']) and project is not null
+    or annals.is_administration_elsewhere(project_id) and not scopes <@ array['read'] then
     raise check_violation using
       message = format('a grant of project %s cannot have the scopes %s', project_id, scopes),
       constraint = 'identity_grant_scopes', schema = 'annals', table = 'identity_grant';

@@ -337,11 +337,19 @@ begin
     and exists (
       select from annals.stream_progress as p
       where p.stream_id = s.id and p.leased_until is null and p.retry_at <= clock_timestamp()
-        and split_part(p.cursor, '-', 1)::bigint <> coalesce(
-          (select last_sequence_id from annals.feed_segment
-           where project_id = p.project_id order by first_sequence_id desc limit 1), 0))
+        and split_part(p.cursor, '-', 1)::bigint <> annals.followed_head(p))
   limit 1;
 end $$;
+
+-- The last sequence id of a feed that a stream follows, which a member may have.
+create or replace function annals.followed_head(progress annals.stream_progress) returns bigint
+language sql stable
+return case
+  when (select placement from annals.project where id = progress.project_id) in ('gone', 'arriving') then progress.member_head
+  else coalesce((
+    select last_sequence_id from annals.feed_segment
+    where project_id = progress.project_id order by first_sequence_id desc limit 1), 0)
+end;
 
 -- The streams of all projects follow a new project.
 create or replace function annals.follow_project() returns trigger

@@ -59,6 +59,12 @@ begin
   if tg_op = 'DELETE' then
     changed := old;
   end if;
+  if tg_table_name = 'stream_progress' then
+    -- Of a stream of all projects, it stays in home.
+    if exists (select from annals.stream as s where s.id = changed.stream_id and s.all_projects) then
+      return changed;
+    end if;
+  end if;
   if tg_table_name = 'sequence_series' then
     of := (select s.project_id from annals.sequence as s where s.id = changed.sequence_id);
   else

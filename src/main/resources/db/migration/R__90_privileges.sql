@@ -106,7 +106,7 @@ grant execute on function annals.archived_through(uuid), annals.awaits_archive(u
 
 -- Streams change by functions; the service updates their progress.
 grant select on annals.stream to annals_service;
-grant select, update (cursor, rewinds, archived_through, epoch, leased_by, leased_until, turn_at, failures, refusals, retry_at, last_error, failed_at,
+grant select, update (cursor, rewinds, archived_through, member_head, epoch, leased_by, leased_until, turn_at, failures, refusals, retry_at, last_error, failed_at,
   delivered_at, delivered, dead_letters) on annals.stream_progress to annals_service;
 grant select, insert on annals.stream_dead_letter to annals_service;
 grant select, delete on annals.stream_death to annals_service;
@@ -114,7 +114,8 @@ grant execute on function
   annals.set_stream(uuid, uuid, text, text, text, bytea, text, jsonb, text, integer, boolean, boolean, text, integer, uuid, inet, boolean),
   annals.pause_stream(uuid, text, uuid, inet, boolean), annals.resume_stream(uuid, text, uuid, inet, boolean),
   annals.rewind_stream(uuid, text, uuid, text, uuid, inet, boolean), annals.delete_stream(uuid, text, uuid, inet, boolean),
-  annals.stop_stream(uuid, uuid, bigint, text), annals.note_stream_deaths(uuid, integer) to annals_service;
+  annals.stop_stream(uuid, uuid, bigint, text), annals.note_stream_deaths(uuid, integer), annals.followed_head(annals.stream_progress)
+  to annals_service;
 
 -- Alerts change by functions; the service updates the turn and the failures.
 grant select, update (turn_at, failures, retry_at, last_error, failed_at) on annals.alert to annals_service;

@@ -918,6 +918,8 @@ create table annals.stream_progress (
   rewinds        integer      not null default 0,
   -- All records up to this one are in the store of a stream that is an archive, in other archives, or have expired.
   archived_through bigint     not null default 0,
+  -- In home, of a feed in a member: its last sequence id, as home last heard.
+  member_head    bigint       not null default 0,
   -- Grows with each lease and change of the stream. Writes with an older epoch are rejected.
   epoch          bigint       not null default 0,
   leased_by      uuid,

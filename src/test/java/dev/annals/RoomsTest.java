@@ -56,6 +56,8 @@ class RoomsTest {
             "Projects",
             "RecorderResource",
             "StartEvents",
+            // those of all projects
+            "StreamSchedulers",
             "TokenWatch");
 
     @Test

@@ -4,5 +4,3 @@
 --
 -- No row or one: database text, null for home.
 select annals.database_of(project) as database from annals.project where id = :project_id
-union all
-select name from annals.database where id = :project_id and id not in (select id from annals.project)

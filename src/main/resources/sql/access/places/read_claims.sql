@@ -8,7 +8,7 @@ select
       'project_id', p.id, 'database', coalesce(annals.database_of(p), :own::text), 'epoch', p.placement_epoch,
       'decided', p.placement <> 'sealed' and not p.is_moving)), '[]')::text
     from annals.project as p
-    where p.name <> 'annals' and (p.placement in ('here', 'sealed') or not annals.is_member())) as claims,
+    where p.name <> 'annals' and p.id not in (select d.id from annals.database as d) and (p.placement in ('here', 'sealed') or not annals.is_member())) as claims,
   (select coalesce(jsonb_agg(to_jsonb(m)), '[]')::text
     from (
       select distinct on (project_id) project_id, target, epoch from annals.move

@@ -1,5 +1,5 @@
 -- Leases feeds of streams that have records to deliver, are due, and have no lease. Feeds that another instance is leasing now are
--- skipped. note_stream_deaths.sql ends expired leases before.
+-- skipped. Those of a stream of all projects may be in members. note_stream_deaths.sql ends expired leases before.
 --
 -- :instance      uuid
 -- :lease_millis  bigint   the time until the lease expires
@@ -12,14 +12,13 @@ with due as materialized (
   select p.stream_id, p.project_id
   from annals.stream_progress as p
   join annals.stream as s on s.id = p.stream_id
-  join annals.project as feed on feed.id = p.project_id and feed.placement = 'here'
+  join annals.project as feed on feed.id = p.project_id
+    and (feed.placement = 'here' or s.all_projects and feed.placement in ('gone', 'arriving'))
   where s.paused_at is null and s.stopped_at is null and s.project_id <> all (:full::uuid[])
     and (:only::uuid is null or s.id = :only)
     and p.leased_until is null
     and p.retry_at <= clock_timestamp()
-    and split_part(p.cursor, '-', 1)::bigint <> coalesce(
-      (select last_sequence_id from annals.feed_segment
-       where project_id = p.project_id order by first_sequence_id desc limit 1), 0)
+    and split_part(p.cursor, '-', 1)::bigint <> annals.followed_head(p)
   order by p.turn_at, p.stream_id, p.project_id
   limit :most
   for no key update of p skip locked

@@ -13,9 +13,7 @@ select s.id, s.project_id as owner_id, s.name, s.all_projects, s.archive, s.sink
   p.project_id, p.cursor, p.rewinds, p.archived_through, p.epoch, p.failures, p.refusals, nullif(p.retry_at, '-infinity') as retry_at, p.last_error,
   p.failed_at, p.delivered_at, p.delivered, p.dead_letters,
   coalesce(p.leased_until > clock_timestamp(), false) as leased,
-  greatest(coalesce(
-    (select last_sequence_id from annals.feed_segment
-     where project_id = p.project_id order by first_sequence_id desc limit 1), 0) - split_part(p.cursor, '-', 1)::bigint, 0) as lag
+  greatest(annals.followed_head(p) - split_part(p.cursor, '-', 1)::bigint, 0) as lag
 from annals.stream as s
 join annals.stream_progress as p on p.stream_id = s.id
 where annals.require_readable(:project_id) and s.project_id = :project_id and s.name = :name

@@ -19,12 +19,8 @@ cross join lateral (
     max(p.failed_at) as failed_at, max(p.delivered_at) as delivered_at,
     sum(p.delivered)::bigint as delivered, sum(p.dead_letters)::bigint as dead_letters,
     coalesce(bool_or(p.leased_until > clock_timestamp()), false) as leased,
-    sum(greatest(head.sequence_id - split_part(p.cursor, '-', 1)::bigint, 0))::bigint as lag
+    sum(greatest(annals.followed_head(p) - split_part(p.cursor, '-', 1)::bigint, 0))::bigint as lag
   from annals.stream_progress as p
-  cross join lateral (
-    select coalesce(
-      (select last_sequence_id from annals.feed_segment
-       where project_id = p.project_id order by first_sequence_id desc limit 1), 0) as sequence_id) as head
   where p.stream_id = s.id) as total
 where annals.require_readable(:project_id) and s.project_id = :project_id and (:name::text is null or s.name = :name)
 order by s.name

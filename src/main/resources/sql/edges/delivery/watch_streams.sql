@@ -11,8 +11,6 @@ select
 from annals.stream as s
 cross join lateral (
   select max(p.failures) as failures,
-    max(coalesce(
-      (select last_sequence_id from annals.feed_segment
-       where project_id = p.project_id order by first_sequence_id desc limit 1), 0) - split_part(p.cursor, '-', 1)::bigint) as lag
+    max(annals.followed_head(p) - split_part(p.cursor, '-', 1)::bigint) as lag
   from annals.stream_progress as p
   where p.stream_id = s.id) as feeds

@@ -540,12 +540,13 @@ public class Projects {
             case "project_reserved" ->
                 new ProblemException(
                         ProblemType.FORBIDDEN,
-                        "The project annals cannot be renamed or closed, and its records never expire: they record what the"
+                        "The project of an administration cannot be renamed or closed, and its records never expire: they record what the"
                                 + " administration did.");
             case "access_token_scopes", "identity_grant_scopes" ->
                 invalid(
                         "/scopes",
-                        "Tokens and grants of the project annals have \"audit\" or \"admin\", and those of other projects have neither.");
+                        "Tokens and grants of the project annals have \"audit\" or \"admin\", those of other projects have neither,"
+                                + " and those of a member's administration have \"read\" alone.");
             case "access_token_expires_at" -> invalid("/expires_at", "It must be in the future.");
             default -> failure;
         };

@@ -79,7 +79,8 @@ final class StreamScheduler {
     private final Places places;
     private final Pool pool;
     private final Pool polls;
-    private final FeedReader reader;
+    private final FeedReader readers;
+    private final boolean isHome;
     private final Bulkhead reading;
     private final MemoryBudget memory;
     private final SinkFactory sinks;
@@ -99,6 +100,7 @@ final class StreamScheduler {
 
     StreamScheduler(
             Database database,
+            boolean isHome,
             Places places,
             FeedReader reader,
             MemoryBudget memory,
@@ -112,7 +114,8 @@ final class StreamScheduler {
         this.places = places;
         this.pool = database.reads();
         this.polls = database.polls();
-        this.reader = reader.in(database);
+        this.readers = reader;
+        this.isHome = isHome;
         this.memory = memory;
         this.sinks = sinks;
         this.streams = streams;
@@ -262,7 +265,12 @@ final class StreamScheduler {
 
     /** Rows of a member may name projects, or be owned by projects, that home says are in another database. */
     private boolean isHere(NamedStream stream) {
-        return places.of(stream.projectId()) == database && places.of(stream.ownerId()) == database;
+        return of(stream) == places.of(stream.projectId()) && places.of(stream.ownerId()) == database;
+    }
+
+    /** The database from which a stream reads: another one only if home's rows say that an administrator has all projects delivered. */
+    private Database of(NamedStream stream) {
+        return isHome && stream.allProjects() ? places.of(stream.projectId()) : database;
     }
 
     void ended(NamedStream stream) {
@@ -344,8 +352,9 @@ final class StreamScheduler {
     <T> Uni<T> withPage(NamedStream stream, FeedQuery query, Function<FeedPage, Uni<T>> work) {
         // The page, and the body made from it.
         return memory.take(stream.projectId(), query.memory() + 2L * query.maxBytes() + FeedQuery.LARGEST_RECORD)
-                .chain(held -> reading.run(() ->
-                                encodings.of(stream).chain(format -> reader.read(stream.projectId(), query.as(format))))
+                .chain(held -> reading.run(() -> encodings
+                                .of(stream)
+                                .chain(format -> readers.in(of(stream)).read(stream.projectId(), query.as(format))))
                         .chain(work::apply)
                         .onTermination()
                         .invoke(held::close));

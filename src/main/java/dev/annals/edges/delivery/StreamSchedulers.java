@@ -27,6 +27,7 @@ class StreamSchedulers {
 
     private final Places places;
     private final PerDatabase<StreamScheduler> databases;
+    private final List<MemberFeeds> members;
 
     StreamSchedulers(
             Places places,
@@ -40,17 +41,34 @@ class StreamSchedulers {
             StreamEncodings encodings,
             MeterRegistry metrics) {
         this.places = places;
+        this.members = config.enabled()
+                ? databases.members().stream()
+                        .map(member -> new MemberFeeds(member, databases.home(), places))
+                        .toList()
+                : List.of();
         this.databases = new PerDatabase<>(
                 databases,
                 database -> new StreamScheduler(
-                        database, places, reader, memory, sinks, streams, vertx, config, encodings, metrics));
+                        database,
+                        database == databases.home(),
+                        places,
+                        reader,
+                        memory,
+                        sinks,
+                        streams,
+                        vertx,
+                        config,
+                        encodings,
+                        metrics));
     }
 
     void start(@Observes StartupEvent event) {
         databases.all().forEach(StreamScheduler::start);
+        members.forEach(MemberFeeds::start);
     }
 
     void stop(@Observes ShutdownDelayInitiatedEvent event) {
+        members.forEach(MemberFeeds::stop);
         databases.all().forEach(StreamScheduler::stop);
     }
 

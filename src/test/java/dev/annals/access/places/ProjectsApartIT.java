@@ -235,6 +235,89 @@ class ProjectsApartIT {
         }
     }
 
+    @Test
+    void aStreamOfAllProjectsDeliversThoseOfMembersAndTheirAdministrationToo() throws Exception {
+        Project here = newProject("main");
+        Project before = newProject("east");
+        done(201, append(before, "before_the_stream"));
+        List<String> received = new CopyOnWriteArrayList<>();
+        HttpServer receiver = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        receiver.createContext("/", exchange -> {
+            received.add(new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
+            exchange.sendResponseHeaders(200, -1);
+            exchange.close();
+        });
+        receiver.start();
+        try {
+            String stream = "{\"all_projects\": true, \"sink\": {\"type\": \"otlp\", \"url\": \"http://127.0.0.1:"
+                    + receiver.getAddress().getPort() + "/v1/logs\"}}";
+            done(201, send(ADMIN, "PUT", "/v1/streams/all", stream));
+            done(201, append(here, "in_home"));
+            awaitReceived(received, "before_the_stream", "in_home");
+            done(201, append(before, "after_the_stream"));
+            Project later = newProject("east");
+            done(201, append(later, "of_a_later_project"));
+            String alert = "{\"q\": \"action:alarm\", \"threshold\": 0, \"interval_seconds\": 60}";
+            done(201, send(later.token(), "PUT", "/v1/alerts/alarms", alert));
+            done(201, append(later, "alarm"));
+            awaitReceived(received, "after_the_stream", "of_a_later_project", "annals.alert.raise");
+
+            done(202, send(ADMIN, "POST", "/v1/projects/" + here.id() + "/move", "{\"database\": \"east\"}"));
+            Await.until(
+                    "it has moved",
+                    () -> done(200, send(ADMIN, "GET", "/v1/projects/" + here.id() + "/move", ""))
+                            .json()
+                            .path("state")
+                            .asText()
+                            .equals("moved"));
+            done(201, append(here, "moved_to_east"));
+            awaitReceived(received, "moved_to_east");
+            Await.until(
+                    "nothing is left",
+                    () -> done(200, send(ADMIN, "GET", "/v1/streams/all", ""))
+                                    .json()
+                                    .path("lag")
+                                    .asLong()
+                            == 0);
+            for (String action : List.of("before_the_stream", "in_home", "after_the_stream", "moved_to_east")) {
+                assertThat(received.stream().filter(body -> body.contains("\"" + action + "\"")))
+                        .hasSize(1);
+            }
+        } finally {
+            receiver.stop(0);
+        }
+        String tokens = "/v1/projects/annals-east/tokens";
+        for (String scope : List.of("write", "stream", "redact", "admin")) {
+            done(422, send(ADMIN, "POST", tokens, "{\"scopes\": [\"" + scope + "\"]}"));
+        }
+        String token = done(201, send(ADMIN, "POST", tokens, "{\"scopes\": [\"read\"]}"))
+                .json()
+                .get("token")
+                .asText();
+        assertThat(done(200, send(token, "GET", LOGS + "?q=action:annals.alert.raise", ""))
+                        .json()
+                        .get("results"))
+                .hasSize(1);
+        for (String change : List.of("{\"name\": \"mine\"}", "{\"closed\": true}", "{\"retention_days\": 1}")) {
+            assertThat(send(ADMIN, "PATCH", "/v1/projects/annals-east", change)
+                            .get(LIMIT_SECONDS, TimeUnit.SECONDS)
+                            .status())
+                    .isBetween(400, 499);
+        }
+        assertThat(send(ADMIN, "POST", "/v1/projects/annals-east/move", "{\"database\": \"main\"}")
+                        .get(LIMIT_SECONDS, TimeUnit.SECONDS)
+                        .status())
+                .isBetween(400, 499);
+    }
+
+    private static void awaitReceived(List<String> received, String... actions) throws Exception {
+        for (String action : actions) {
+            Await.until(
+                    action + " is delivered",
+                    () -> received.stream().anyMatch(body -> body.contains("\"" + action + "\"")));
+        }
+    }
+
     /** The tables that have rows of the project, besides its own. */
     private static List<String> tablesWith(Project project, SqlFixture database) throws SQLException {
         List<String> found = new ArrayList<>();

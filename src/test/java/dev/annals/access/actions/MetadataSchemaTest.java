@@ -177,7 +177,12 @@ class MetadataSchemaTest {
                         .replace("lists", listed(400, i -> "'" + i + "': ['x', 'y']"))
                         .replace("unique", listed(90, i -> "{'uniqueItems': true}"))
                         .replace("multiple", listed(90, i -> "{'multipleOf': 1e-300}"))
-                        .replace("bounds", listed(90, i -> "{'minLength': 1, 'maxLength': 2, 'minimum': 1, 'maximum': 2, 'maxItems': 1}"))
+                        .replace(
+                                "bounds",
+                                listed(
+                                        90,
+                                        i ->
+                                                "{'minLength': 1, 'maxLength': 2, 'minimum': 1, 'maximum': 2, 'maxItems': 1}"))
                 + "}}, '$defs': {'a': {'required': [" + listed(200, i -> "'n" + i + "'") + "]}}}";
         JsonNode read = JSON.readTree(schema.replace('\'', '"'));
         FieldError tooLarge = MetadataSchema.wrong(read);

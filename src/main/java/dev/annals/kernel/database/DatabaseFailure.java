@@ -73,7 +73,7 @@ public final class DatabaseFailure {
     public static boolean isEnd(Throwable failure) {
         // A plain Throwable of the client.
         return failure instanceof RejectedExecutionException
-                || !(failure instanceof Exception) && "Pool closed".equals(failure.getMessage());
+                || (!(failure instanceof Exception) && "Pool closed".equals(failure.getMessage()));
     }
 
     /** Whether a write reached a standby. */

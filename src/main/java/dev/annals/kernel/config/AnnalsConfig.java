@@ -127,16 +127,16 @@ public interface AnnalsConfig {
         boolean migrateAtStart();
 
         /**
-         * Connections for writes. An instance opens, besides, {@link #readPoolSize()}, {@code annals.append.writers}, eight for tokens and loops, and up to seven for single tasks.
+         * Connections for writes. An instance opens, besides, {@link #readPoolSize()}, {@code annals.append.writers}, and up to 15 for its own tasks.
          *
-         * <p>Seven: two where requests wait for ids that open transactions hold, one for sequences that recycle series, and four while it migrates. The server's {@code max_connections} must be enough for all instances.
+         * <p>15: eight for tokens and loops, two where requests wait for ids that open transactions hold, one for sequences that recycle series, and four while it migrates. The server's {@code max_connections} must be enough for all instances.
          */
         @WithDefault("8")
         @Min(1)
         @Max(1_000)
         int poolSize();
 
-        /** Connections for reads; one project uses at most half of them. A write that waits for a lock takes none of them. */
+        /** Connections for reads. One project uses at most half of them. */
         @WithDefault("16")
         @Min(1)
         @Max(1_000)

@@ -49,13 +49,15 @@ class ProjectElsewhereTest {
                   new_row annals.project;
                 begin
                   select * into old_row from annals.project where id = '%s';
-                  update annals.project set placement = '%s', moved_to = %s, placement_epoch = placement_epoch + 1
+                  update annals.project
+                  set placement = '%s', is_moving = %s, moved_to = %s, placement_epoch = placement_epoch + 1
                   where id = old_row.id returning * into new_row;
                   perform annals.record_change('annals.project.%s', old_row, new_row, null, null);
                 end $$
                 """.formatted(
                         project,
-                        placement,
+                        placement.equals("suspended") ? "sealed" : placement,
+                        placement.equals("sealed"),
                         placement.equals("here") ? "null" : "'east'",
                         placement.equals("here") ? "open" : "leave"));
     }
@@ -69,7 +71,10 @@ class ProjectElsewhereTest {
             assertThat(refused.getSQLState()).isEqualTo("AN307");
             assertThat(refused.getServerErrorMessage().getDetail())
                     .contains("\"database\": \"east\"", "\"placement\": \"" + placement + "\"", project.toString());
-            assertThat(refused.getServerErrorMessage().getMessage()).contains(project.toString(), "east");
+            if (!placement.equals("suspended")) {
+                assertThat(refused.getServerErrorMessage().getMessage()).contains("east");
+            }
+            assertThat(refused.getServerErrorMessage().getMessage()).contains(project.toString());
         }
     }
 
@@ -77,7 +82,7 @@ class ProjectElsewhereTest {
     void noWriterStoresRecordsInAProjectThatIsElsewhere() throws Exception {
         UUID project = log.insertProject();
         UUID other = log.insertProject();
-        for (String placement : List.of("arriving", "sealed", "gone")) {
+        for (String placement : List.of("arriving", "sealed", "suspended", "gone")) {
             place(project, placement);
             assertRefused(project, placement, writer -> SqlFixture.insert(writer, project, "a"));
             assertRefused(project, placement, writer -> {

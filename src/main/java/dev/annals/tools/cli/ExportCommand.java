@@ -97,7 +97,7 @@ public final class ExportCommand extends ServiceCommand {
             if (resume) {
                 throw new ClientFailure(ClientFailure.USAGE, "--resume needs a FILE: add -o FILE.");
             }
-            OutputStream out = new BufferedOutputStream(Terminal.output(), 65_536);
+            OutputStream out = new BufferedOutputStream(Terminal.export(format != Format.csv), 65_536);
             transfer(new RecordSplitter(format, out), out);
             return 0;
         }
@@ -119,7 +119,7 @@ public final class ExportCommand extends ServiceCommand {
         String from = cursor == null ? log.beginning() : cursor;
         long size;
         if (file == null) {
-            size = new ProvedExport(log, new BufferedOutputStream(Terminal.output(), 65_536)).write(from);
+            size = new ProvedExport(log, new BufferedOutputStream(Terminal.export(true), 65_536)).write(from);
         } else {
             boolean made = false;
             boolean whole = false;

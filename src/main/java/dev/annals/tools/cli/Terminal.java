@@ -1,6 +1,8 @@
 package dev.annals.tools.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.annals.tools.command.Terminals;
+import java.io.ByteArrayOutputStream;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -12,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.function.IntFunction;
+import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -55,6 +58,48 @@ final class Terminal {
                     }
                     throw e;
                 }
+            }
+        };
+    }
+
+    /**
+     * Standard output for an export: its own bytes for a file or a program, and at a terminal lines that do not control it. Lines of JSON
+     * keep their values.
+     */
+    static OutputStream export(boolean isJson) throws InterruptedException {
+        OutputStream output = output();
+        if (!Terminals.isTerminal(1)) {
+            return output;
+        }
+        return exportTo(output, isJson);
+    }
+
+    /** Writes the last line, too, when it is flushed. */
+    static OutputStream exportTo(OutputStream to, boolean isJson) {
+        UnaryOperator<String> escape = isJson
+                ? Terminal::escapedJson
+                // Lines of CSV end with both.
+                : line -> line.endsWith("\r")
+                        ? escapedLine(line.substring(0, line.length() - 1)) + "\r"
+                        : escapedLine(line);
+        return new OutputStream() {
+            private final ByteArrayOutputStream line = new ByteArrayOutputStream();
+
+            @Override
+            public void write(int b) throws IOException {
+                if (b == '\n') {
+                    flush();
+                    to.write(b);
+                } else {
+                    line.write(b);
+                }
+            }
+
+            @Override
+            public void flush() throws IOException {
+                to.write(escape.apply(line.toString(StandardCharsets.UTF_8)).getBytes(StandardCharsets.UTF_8));
+                line.reset();
+                to.flush();
             }
         };
     }

@@ -3,6 +3,9 @@ package dev.annals.tools.cli;
 import static dev.annals.Tools.need;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -59,6 +62,28 @@ class TerminalTest {
                 .isEqualTo("e" + "\u0301".repeat(8) + "\\u0301\\u0301x\u0301");
         assertThat(Terminal.escapedJson("\"\u2764\uFE0F\u200D\uD83D\uDD25 a\u200D\uFE0F\""))
                 .isEqualTo("\"\u2764\uFE0F\u200D\uD83D\uDD25 a\\u200d\\ufe0f\"");
+    }
+
+    @Test
+    void anExportDoesNotControlATerminal() throws IOException {
+        byte[] csv = "1,\"a\u001B[2J\u009B\u007F\",\u00e9\r\n2,\"b\rb\nc\u202e\"\r\n".getBytes(StandardCharsets.UTF_8);
+        ByteArrayOutputStream shown = new ByteArrayOutputStream();
+        try (OutputStream lines = Terminal.exportTo(shown, false)) {
+            // A character may come in two parts.
+            for (byte part : csv) {
+                lines.write(new byte[] {part});
+            }
+            lines.write("3,\u0007".getBytes(StandardCharsets.UTF_8));
+            lines.flush();
+        }
+        assertThat(shown.toString(StandardCharsets.UTF_8))
+                .isEqualTo("1,\"a\\u001b[2J\\u009b\\u007f\",\u00e9\r\n2,\"b\\rb\nc\\u202e\"\r\n3,\\u0007");
+        shown.reset();
+        try (OutputStream lines = Terminal.exportTo(shown, true)) {
+            lines.write("{\"message\":\"\u009d0;\uD83D\uDE80\u202e\"}\n".getBytes(StandardCharsets.UTF_8));
+        }
+        assertThat(shown.toString(StandardCharsets.UTF_8))
+                .isEqualTo("{\"message\":\"\\u009d0;\uD83D\uDE80\\u202e\"}\n");
     }
 
     @Test

@@ -11,6 +11,7 @@ import dev.annals.access.tokens.LookUpBounds;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.Sql;
+import dev.annals.kernel.http.Bulkhead;
 import dev.annals.kernel.http.ProblemException;
 import dev.annals.kernel.http.ProblemType;
 import io.smallrye.mutiny.Uni;
@@ -18,6 +19,7 @@ import io.vertx.core.Vertx;
 import io.vertx.mutiny.sqlclient.Pool;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
+import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -40,6 +42,11 @@ public class Catalogues {
     /** A few milliseconds, or one record. */
     private static final long STEPS_PER_TURN = 5_000;
 
+    static final int SHARE = Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
+    private static final int WAITING_TURNS = 1_024;
+    private static final Duration TURN_WAIT = Duration.ofSeconds(30);
+    private static final String BUSY = "Too many records of this project are compared with schemas: try again.";
+
     private final Pool pool;
     private final Pool reads;
     private final AccessTokens tokens;
@@ -48,6 +55,9 @@ public class Catalogues {
             .maximumWeight(MAX_CACHED_BYTES)
             .<UUID, Catalogue>weigher((project, catalogue) -> 1_024 + catalogue.bytes())
             .build();
+    /** Those of projects that compare records at the moment. */
+    private final Cache<UUID, Bulkhead> turns =
+            Caffeine.newBuilder().weakValues().build();
     /** Requests of a project share one query. */
     private final Map<UUID, Uni<Catalogue>> lookUps = new ConcurrentHashMap<>();
 
@@ -83,21 +93,23 @@ public class Catalogues {
     }
 
     /**
-     * Compares records by workers, a few at a time, so that many of them do not delay other requests.
+     * Compares records by workers, a few at a time, so that many of them do not delay other requests. One project uses at most half of
+     * the processors.
      *
      * @param one compares the record at an index, and returns its {@link Catalogue#steps}
      */
-    public Uni<Void> inTurns(int records, IntToLongFunction one) {
-        return inTurns(0, records, one);
+    public Uni<Void> inTurns(UUID projectId, int records, IntToLongFunction one) {
+        return inTurns(
+                turns.get(projectId, id -> new Bulkhead(SHARE, WAITING_TURNS, TURN_WAIT, BUSY)), 0, records, one);
     }
 
-    private Uni<Void> inTurns(int from, int records, IntToLongFunction one) {
+    private Uni<Void> inTurns(Bulkhead turns, int from, int records, IntToLongFunction one) {
         return from == records
                 ? Uni.createFrom().voidItem()
-                : Uni.createFrom()
-                        .completionStage(() -> vertx.executeBlocking(() -> turn(from, records, one), false)
-                                .toCompletionStage())
-                        .chain(next -> inTurns(next, records, one));
+                : turns.run(() -> Uni.createFrom()
+                                .completionStage(() -> vertx.executeBlocking(() -> turn(from, records, one), false)
+                                        .toCompletionStage()))
+                        .chain(next -> inTurns(turns, next, records, one));
     }
 
     /** Returns the index of the next record. */

@@ -31,7 +31,10 @@ class CatalogueCheck {
             List<Rejection> rejections = new ArrayList<>();
             if (records.stream().anyMatch(record -> catalogue.hasSchema(record.action(), Policy.REFUSE))) {
                 return catalogues
-                        .inTurns(records.size(), at -> check(catalogue, records.get(at), at, rejections))
+                        .inTurns(
+                                caller.projectId(),
+                                records.size(),
+                                at -> check(catalogue, records.get(at), at, rejections))
                         .replaceWith(rejections);
             }
             for (int at = 0; at < records.size(); at++) {

@@ -45,14 +45,14 @@ class Misfits {
         return catalogues
                 .of(caller)
                 .chain(catalogue -> catalogue.marks()
-                        ? marks(catalogue, page.records()).map(records -> marked(page, records, held))
+                        ? marks(caller, catalogue, page.records()).map(records -> marked(page, records, held))
                         : Uni.createFrom().item(page));
     }
 
-    private Uni<List<EncodedRecord>> marks(Catalogue catalogue, List<EncodedRecord> records) {
+    private Uni<List<EncodedRecord>> marks(Caller caller, Catalogue catalogue, List<EncodedRecord> records) {
         List<EncodedRecord> marked = new ArrayList<>();
         return catalogues
-                .inTurns(records.size(), at -> mark(catalogue, records.get(at), marked))
+                .inTurns(caller.projectId(), records.size(), at -> mark(catalogue, records.get(at), marked))
                 .replaceWith(marked);
     }
 

@@ -16,8 +16,18 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ExtractableResponse;
 import io.restassured.response.Response;
 import io.restassured.specification.RequestSpecification;
+import jakarta.inject.Inject;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntToLongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -32,6 +42,9 @@ class CatalogueTest {
             {"name": "user.login", "title": "Sign-in", "description": "A person signs in.", "category": "Access", "severity": "low",
              "ocsf_class": 3002, "metadata_schema": {"required": ["method"]}}
             """;
+
+    @Inject
+    Catalogues catalogues;
 
     private final AuditLogFixture log = new AuditLogFixture();
     private Project project;
@@ -202,5 +215,35 @@ class CatalogueTest {
         return IntStream.range(0, number)
                 .mapToObj(i -> "{\"name\": \"a%d\", \"metadata_schema\": %s}".formatted(i, schema))
                 .collect(Collectors.joining(",", "{\"actions\": [", "]}"));
+    }
+
+    /** Schemas may cost a second per record. */
+    @Test
+    void oneProjectComparesItsRecordsOnHalfOfTheProcessorsAlone() {
+        CountDownLatch end = new CountDownLatch(1);
+        AtomicInteger begun = new AtomicInteger();
+        IntToLongFunction slow = at -> {
+            begun.incrementAndGet();
+            try {
+                end.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+            return 1;
+        };
+        List<CompletableFuture<Void>> busy = Stream.generate(
+                        () -> catalogues.inTurns(project.id(), 1, slow).subscribeAsCompletionStage())
+                .limit(Catalogues.SHARE + 10L)
+                .toList();
+        try {
+            catalogues.inTurns(UUID.randomUUID(), 3, at -> 1).await().atMost(Duration.ofSeconds(20));
+            assertThat(begun.get()).isLessThanOrEqualTo(Catalogues.SHARE);
+        } finally {
+            end.countDown();
+        }
+        CompletableFuture.allOf(busy.toArray(CompletableFuture[]::new))
+                .orTimeout(20, TimeUnit.SECONDS)
+                .join();
+        assertThat(begun.get()).isEqualTo(Catalogues.SHARE + 10);
     }
 }

@@ -770,7 +770,7 @@ end $$;
 -- From its commit on, the target has the project. The database that signs its log is this one. digests: of moved_digests(), by which
 -- the move was decided; a target that has lost something since has others.
 drop function if exists annals.open_project(uuid, bigint);
-create or replace function annals.open_project(project_id uuid, epoch bigint, digests jsonb) returns void
+create or replace function annals.open_project(project_id uuid, epoch bigint, digests jsonb, pauses_streams boolean) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -778,6 +778,8 @@ declare
   old_row annals.project := annals.lock_moving(project_id, epoch, '{arriving,here}');
   new_row annals.project;
   feed    record;
+  old_stream annals.stream;
+  new_stream annals.stream;
 begin
   if old_row.placement = 'here' then
     return;
@@ -792,6 +794,14 @@ begin
   select * into feed from annals.feed_end(project_id);
   perform annals.record_change('annals.project.open', old_row, new_row, null, null, jsonb_build_object(
     'last_sequence_id', feed.head, 'tree', jsonb_build_object('size', feed.log_size, 'root', encode(feed.log_root, 'base64'))));
+  for old_stream in
+    select * from annals.stream as s where pauses_streams and s.project_id = project_id and s.paused_at is null order by s.id for update
+  loop
+    update annals.stream as s set paused_at = clock_timestamp(), pause_reason = format(
+      'The stream came from the database %s, which is not trusted. Resume it if its sink is one for this database.', old_row.moved_to)
+    where s.id = old_stream.id returning * into new_stream;
+    perform annals.record_change('annals.stream.pause', old_stream, new_stream, null, null);
+  end loop;
 end $$;
 
 -- The name of this database: see lock_log_to_sign.sql.

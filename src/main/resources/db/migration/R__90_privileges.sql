@@ -183,7 +183,7 @@ grant execute on function annals.begin_move(uuid, text, bigint), annals.feed_end
   annals.take_places(uuid, bigint, uuid[], bigint[], bigint[], integer[]),
   annals.take_redactions(uuid, bigint, jsonb), annals.take_tree(uuid, bigint, jsonb, jsonb),
   annals.take_rows(uuid, bigint, text, jsonb, jsonb, jsonb), annals.take_rest(uuid, bigint, text, jsonb),
-  annals.open_project(uuid, bigint, jsonb), annals.discard_arrival(uuid, bigint, integer),
+  annals.open_project(uuid, bigint, jsonb, boolean), annals.discard_arrival(uuid, bigint, integer),
   annals.start_move(uuid, uuid, text, text, uuid, inet), annals.lease_move(uuid, uuid, integer),
   annals.release_move(uuid, uuid), annals.note_move(uuid, bigint, text),
   annals.cancel_move(uuid, uuid, inet), annals.switch_move(uuid, text, bigint, bigint, bytea, jsonb), annals.end_move(uuid)

@@ -1,6 +1,7 @@
 package dev.annals.derived.move;
 
 import dev.annals.access.places.Places;
+import dev.annals.kernel.database.Database;
 import dev.annals.kernel.database.DatabaseFailure;
 import dev.annals.kernel.database.Databases;
 import dev.annals.kernel.database.JdbcConnections;
@@ -19,6 +20,7 @@ import io.vertx.mutiny.sqlclient.Row;
 import io.vertx.pgclient.PgException;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -194,7 +196,7 @@ class MoveCarrier {
                 .recoverWithNull());
     }
 
-    private final class Carried implements Runnable, ProjectMove.Progress {
+    private final class Carried implements Runnable, ProjectMove.Connections, ProjectMove.Progress {
 
         private final UUID id;
         private final UUID projectId;
@@ -211,8 +213,7 @@ class MoveCarrier {
             this.id = id;
             this.projectId = projectId;
             this.target = target;
-            this.move = new ProjectMove(
-                    database -> connections.open(database, "annals-move"), homeName, id, instance, this);
+            this.move = new ProjectMove(this, homeName, id, instance, this);
             this.thread = new Thread(this, "annals-move");
             thread.setDaemon(true);
         }
@@ -230,6 +231,16 @@ class MoveCarrier {
                 release();
                 carried.remove(id);
             }
+        }
+
+        @Override
+        public Connection open(String database) throws SQLException {
+            return connections.open(database, "annals-move");
+        }
+
+        @Override
+        public boolean trusts(String database) {
+            return databases.named(database).map(Database::trusted).orElse(false);
         }
 
         @Override

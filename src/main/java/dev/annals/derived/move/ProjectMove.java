@@ -58,6 +58,11 @@ public final class ProjectMove {
 
         /** Opens a connection to the database with this name. */
         Connection open(String database) throws SQLException;
+
+        /** Whether its streams may reach what those of home reach. */
+        default boolean trusts(String database) {
+            return true;
+        }
     }
 
     /**
@@ -402,13 +407,16 @@ public final class ProjectMove {
     private record Decided(ProjectCopy.End end, String digests) {}
 
     /** False if the target lacks something. */
-    private static boolean open(Decided decided, Connection target, Move move) throws SQLException {
+    private boolean open(Decided decided, Connection target, Move move) throws SQLException {
         try {
             Jdbc.run(
                     OPEN_PROJECT
                             .bind("project_id", move.projectId())
                             .bind("epoch", move.epoch())
-                            .bind("digests", decided.digests),
+                            .bind("digests", decided.digests)
+                            .bind(
+                                    "pauses_streams",
+                                    connections.trusts(move.target()) && !connections.trusts(move.source())),
                     target);
             return true;
         } catch (SQLException e) {

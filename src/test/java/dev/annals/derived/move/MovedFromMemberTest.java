@@ -73,6 +73,43 @@ class MovedFromMemberTest {
         assertThat(databases.placement(project, "east")).isEqualTo("here -");
     }
 
+    /** There, they may reach private addresses, and use the identity of the service. */
+    @Test
+    void streamsOfADatabaseThatIsNotTrustedArePausedInOneThatIs() throws Exception {
+        SqlFixture east = databases.of("east");
+        for (String name : List.of("running", "paused")) {
+            east.run(
+                    "select annals.set_stream(" + id + ", gen_random_uuid(), '" + name
+                            + "', 'webhook', 'http://127.0.0.1/', null, 'json', '{}', 'stop', 1, false, false, '0', 10, null, null)");
+        }
+        east.run("select annals.pause_stream(" + id + ", 'paused')");
+        UUID move = databases.start(project, "west");
+        new ProjectMove(
+                        new ProjectMove.Connections() {
+                            @Override
+                            public Connection open(String database) throws SQLException {
+                                return databases.connect(database, "annals_service");
+                            }
+
+                            @Override
+                            public boolean trusts(String database) {
+                                return !database.equals("east");
+                            }
+                        },
+                        MovedDatabases.HOME,
+                        move,
+                        move,
+                        (step, at) -> {})
+                .run();
+        assertThat(databases.placement(project, "west")).isEqualTo("here -");
+        assertThat(west.texts(
+                        "select (name, paused_at is not null, pause_reason)::text from annals.stream where project_id = "
+                                + id + " order by name"))
+                .satisfiesExactly(
+                        paused -> assertThat(paused).isEqualTo("(paused,t,)"),
+                        running -> assertThat(running).contains("running,t", "came from the database east"));
+    }
+
     @Test
     void recordsAndAppendsOfOtherProjectsAreRefused() throws Exception {
         String of = "'" + victim + "'::uuid";

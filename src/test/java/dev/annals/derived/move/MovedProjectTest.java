@@ -356,7 +356,7 @@ class MovedProjectTest {
         for (String late : List.of(
                 "select annals.seal_project('" + project + "', 'east', 1)",
                 "select annals.take_places('" + project + "', 1, array[gen_random_uuid()], '{1}', '{1}', '{1}')",
-                "select annals.open_project('" + project + "', 1, '{}')")) {
+                "select annals.open_project('" + project + "', 1, '{}', false)")) {
             assertThat((late.contains("seal") ? home : east).as("annals_service", late))
                     .as(late)
                     .isEqualTo("55000");
@@ -367,7 +367,7 @@ class MovedProjectTest {
         assertThat(east.as("annals_service", become(), places))
                 .as("not the next place")
                 .isEqualTo("22000");
-        assertThat(east.as("annals_service", become(), "select annals.open_project('" + project + "', 2, '{}')"))
+        assertThat(east.as("annals_service", become(), "select annals.open_project('" + project + "', 2, '{}', false)"))
                 .as("not all has arrived")
                 .isEqualTo("22000");
         databases.finish(next);

@@ -126,7 +126,7 @@ class MovedStateTest {
         assertThat(digests(east)).isNotEqualTo(before);
         assertThat(east.as(
                         "annals_service",
-                        "select annals.open_project(" + id + ", 1, '" + before.replace("'", "''") + "')"))
+                        "select annals.open_project(" + id + ", 1, '" + before.replace("'", "''") + "', false)"))
                 .isEqualTo("22000");
 
         databases.finish(move);
@@ -152,8 +152,8 @@ class MovedStateTest {
         // As remove_expired() leaves it.
         home.run(
                 "set local session_replication_role = replica",
-                "insert into annals.feed_horizon (project_id, sequence_id, recorded_before, entries) values (" + id
-                        + ", 25000, now(), decode(repeat('07', 25000 % 256 * 32), 'hex'))",
+                "insert into annals.feed_horizon (project_id, sequence_id, record_id, recorded_before, entries) values ("
+                        + id + ", 25000, gen_random_uuid(), now(), decode(repeat('07', 25000 % 256 * 32), 'hex'))",
                 "delete from annals.audit_record as r using annals.places(" + id
                         + ", 1, 25000) as p where r.project_id = " + id + " and r.id = p.record_id",
                 "delete from annals.append where project_id = " + id + " and id in (select append_id" + segment
@@ -174,8 +174,8 @@ class MovedStateTest {
         home.insertAsWriter(empty, "'a', 'm'", 1);
         home.run(
                 "set local session_replication_role = replica",
-                "insert into annals.feed_horizon (project_id, sequence_id, recorded_before, entries) values (" + id
-                        + ", 30000, now(), decode(repeat('07', 30000 % 256 * 32), 'hex'))",
+                "insert into annals.feed_horizon (project_id, sequence_id, record_id, recorded_before, entries) values ("
+                        + id + ", 30000, gen_random_uuid(), now(), decode(repeat('07', 30000 % 256 * 32), 'hex'))",
                 "update annals.feed_segment set first_sequence_id = 30000, last_sequence_id = 30000 where project_id = "
                         + id,
                 "delete from annals.audit_record where project_id = " + id);

@@ -487,7 +487,7 @@ end $$;
 -- first place of a feed whose beginning has expired is its horizon.
 create or replace function annals.take_places(
   project_id uuid, epoch bigint, append_id uuid[], first bigint[], last bigint[], mark integer[]) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -514,7 +514,7 @@ begin
   end if;
   insert into annals.feed_segment (project_id, append_id, first_sequence_id, last_sequence_id, mark)
   select project_id, a, f, l, m from unnest(append_id, first, last, mark) as t (a, f, l, m);
-  -- = any (array) is hashed. A join would be a loop in a loop: see the settings of the mover's sessions.
+  -- = any (array) is hashed if the plan is made for its values. A join would be a loop in a loop: see the settings of the mover's sessions.
   insert into annals.append (project_id, id, shared_append_id, record_ids)
   select s.project_id, s.id, s.shared_append_id, s.record_ids
   from pg_temp.arriving_append as s where s.project_id = project_id and s.id = any (append_id);

@@ -544,7 +544,7 @@ as $$
   select not exists (select from annals.access_token)
     and not exists (
       select from annals.project
-      where name <> 'annals' and id not in (select project_id from annals.restored_archive))
+      where name <> 'annals' and id not in (select project_id from annals.restored_archive union all select d.id from annals.database as d))
 $$;
 
 -- The first tokens of a database and its first project; false if it has them. A null hash makes no token. If an archive was restored, the
